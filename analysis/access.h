@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The numbered accesses of a function that matter for proxies, with the bytes they may touch, and the
+ * question whether two of them may touch the same bytes (spec 2.6). Unknown means "may touch".
+ */
+#pragma once
+
+#include "analysis/value.h"
+
+enum confidence { CONFIDENCE_POSSIBLE, CONFIDENCE_LIKELY, CONFIDENCE_PROVEN };
+
+struct access {
+	uint32_t insn;
+	uint8_t touch;        /* index into the effect's touches */
+	uint8_t proxy;        /* PROXY_GENERIC or PROXY_ASYNC */
+	uint8_t spaces;       /* enum space bits after provenance: of SHARED, CLUSTER, GLOBAL */
+	bool reads, writes;
+	bool cp_async;        /* non-bulk cp.async data */
+	bool st_async;        /* st.async / red.async: completes at the destination's mbarrier */
+	bool peer;            /* may touch a peer CTA's shared memory */
+	bool own;             /* may touch the own CTA's shared memory */
+	bool call;            /* stands for an unknown callee (--calls) */
+	struct value address; /* first byte */
+	uint64_t bytes;       /* from each address on; UINT64_MAX: unknown, to the end of the variable */
+	uint32_t object;      /* .shared symbol, or NONE; GLOBAL: parameter symbol through which it goes, or NONE */
+	bool exact;           /* address and size are exact for a given thread: an overlap is an overlap for certain */
+	uint32_t extent_assumptions; /* enum assumption bits on which `bytes` rests */
+};
+
+struct accesses {
+	struct access *v;
+	uint32_t n;
+};
+
+/* Collects generic and async accesses of shared and global memory; mbarrier operands are none. */
+void access_collect(const struct function *, const struct cfg *, const struct values *,
+	const struct analysis_options *, struct arena *, struct accesses *);
+
+struct overlap {
+	bool may;                   /* they may touch the same bytes */
+	enum confidence confidence; /* of an overlap */
+	uint8_t spaces;             /* enum space bits in which they may meet */
+	uint32_t assumptions;       /* enum assumption bits that ruled the overlap out */
+	const char *reason;         /* one phrase for --why: "distinct variables", "offsets [0,512) and [1024,2048)" (static or arena text) */
+};
+
+/* Of a generic access `g` by any thread and an async access `a` by any thread, also in different iterations. */
+struct overlap access_overlap(const struct values *, const struct accesses *, uint32_t g, uint32_t a,
+	const struct analysis_options *, struct arena *);
+/* Two mbarrier objects (8 bytes at operand addresses) may be the same one; used for pairing arrives and waits. */
+bool access_same_mbarrier(const struct values *, uint32_t insn_a, const struct operand *, uint32_t insn_b,
+	const struct operand *, const struct analysis_options *, uint32_t *assumptions);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The proxy flow: which generic accesses may still lack a proxy fence, at every point, on this
+ * thread's path (own) and handed over by other threads (foreign); and from it the edges (spec 1, 2).
+ * It can be run again with other fences (planned, narrowed, taken away) over the same unit.
+ */
+#pragma once
+
+#include "analysis/unit.h"
+#include "base/bits.h"
+
+/* A fence that stands before instruction `before` without being in the text. */
+struct placed_fence {
+	uint32_t before;
+	uint8_t kind; /* enum fence_kind, FENCE_ASYNC_* */
+};
+
+/* Which fences are in force for a run. */
+struct fence_view {
+	const uint8_t *existing; /* by instruction: enum fence_kind; NULL: as written. FENCE_NONE: taken away */
+	const struct placed_fence *placed;
+	uint32_t nplaced;
+};
+
+struct edge {
+	uint32_t generic, async; /* access numbers */
+	uint8_t hazard;          /* enum hazard: one bit */
+	uint8_t space;           /* enum space: one bit; CLUSTER: a peer's bytes */
+	uint8_t confidence;      /* enum confidence */
+	bool own;                /* on one thread's path */
+	bool foreign;            /* through hand-offs */
+	bool cross_cta;          /* G and A in different CTAs */
+	bool weak;               /* only a writer-side fence where the other CTA wants one: `possible` */
+	bool waiting_side;       /* no writer-side point exists (cp.async.mbarrier.arrive, cross-CTA) */
+	bool cp_async;           /* data of a completed cp.async */
+	uint32_t release, acquire; /* instructions of one hand-off on the way (the last one), or NONE */
+	const uint32_t *path;    /* instructions of one way: generic, (release, acquire)*, async */
+	uint32_t npath;
+};
+
+/* Where a fence must stand so that an edge is none: on every path from (after) a source to (before) a
+ * sink along which the access is pending. One demand may carry several edges. */
+struct demand {
+	const uint32_t *sources; uint32_t nsources; /* instructions; the fence stands after them */
+	const uint32_t *sinks; uint32_t nsinks;     /* instructions; the fence stands before them */
+	struct bits pending;     /* by instruction: the access is pending just before it */
+	uint8_t width;           /* enum space bits: SHARED, CLUSTER, GLOBAL that the fence must cover */
+	bool waiting_side;
+	const uint32_t *edges; uint32_t nedges; /* indices into flow.edges */
+};
+
+struct flow {
+	struct edge *edges; uint32_t nedges;
+	uint64_t pairs_ruled_out;    /* pairs that would be edges but for addresses or assumptions */
+	uint32_t assumptions;        /* enum assumption bits that ruled an edge out */
+	bool incomplete;             /* budget spent */
+	struct flow_state *state;    /* for demands, dumps and --why; private to flow.c */
+};
+
+struct handoffs; /* which release can reach which acquire: analysis/handoff.h */
+
+/* Prepares what does not depend on fences (facts, hand-offs, load completion); once per unit. */
+struct flow_setup *flow_prepare(struct unit *);
+/* Solves to the fixed point with these fences in force. */
+void flow_solve(struct flow_setup *, const struct fence_view *, struct flow *);
+/* The demands of the edges of a solved flow, ready for the planner. */
+void flow_demands(struct flow_setup *, const struct flow *, const struct fence_view *,
+	struct demand **, uint32_t *n);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which fences to put where: a minimum cut per group of demands over program points weighted by
+ * 10^loop depth (analysis-notes section 10), then merging, narrowing, and deleting what a second
+ * look at the flow shows to be spare. Also what to narrow or remove when asked (--fix).
+ */
+#pragma once
+
+#include "analysis/flow.h"
+
+enum change { CHANGE_INSERT, CHANGE_REMOVE, CHANGE_NARROW };
+
+struct fence_change {
+	uint8_t change;       /* enum change */
+	uint8_t kind;         /* enum fence_kind to write (INSERT, NARROW) */
+	uint32_t before;      /* INSERT: the instruction it stands before (function->ninsns: before the closing brace); else the fence itself */
+	uint64_t weight;      /* 10^loop depth: estimated executions */
+	const uint32_t *edges; /* edges of the first flow that it settles */
+	uint32_t nedges;
+	const char *reason;   /* static or arena text, for --dump=plan */
+};
+
+struct unfixable {
+	uint32_t edge;
+	const char *reason; /* "inside a hinted range", "an unknown callee writes and releases" ... */
+};
+
+struct plan {
+	struct fence_change *changes; uint32_t nchanges;   /* sorted by place */
+	struct unfixable *unfixable; uint32_t nunfixable;
+	uint64_t weight_before, weight_after; /* summed over proxy fences */
+};
+
+/* Plans for the edges of `first` (solved with the fences as written). */
+void plan_fences(struct unit *, struct flow_setup *, const struct flow *first, struct plan *);

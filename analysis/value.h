@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a register can hold, at each use: analysis-notes section 6. A value is a base plus a range of
+ * numbers with a stride: base + { lo, lo+stride, ..., hi }. Flow-sensitive (SSA over the slices that
+ * matter); conditions restrict at uses and on phi inputs; widening at the function's own constants.
+ * Everything here over-approximates: the concrete value is always in the set.
+ */
+#pragma once
+
+#include "analysis/cfg.h"
+#include "analysis/options.h"
+
+enum base_kind {
+	BASE_NUMBER,     /* no base: lo..hi are the number itself */
+	BASE_SYMBOL,     /* address of a variable (id: symbol); all .extern .shared arrays are one */
+	BASE_DERIVED,    /* align-up of a symbol's address (id: derived base; same id = same address) */
+	BASE_PARAM,      /* value of a kernel parameter (id: symbol, offset inside it: `index`) */
+	BASE_DESCRIPTOR, /* matrix descriptor whose start address is (id: value index) */
+	BASE_LOADED,     /* loaded from memory: id = the load's instruction (not comparable across executions) */
+	BASE_OPAQUE,     /* unknown but one fixed SSA definition: id = definition; comparable within one execution only when loop-invariant and uniform */
+	BASE_UNKNOWN     /* anything */
+};
+
+struct value {
+	uint8_t base;    /* enum base_kind */
+	uint8_t space;   /* enum space bits the address may point into when used as one; 0: plain number */
+	bool is_peer;    /* came through mapa: names a CTA of the cluster, peer or own */
+	bool own_cta;    /* mapa with %cluster_ctarank: certainly the own CTA */
+	uint32_t id;
+	int64_t lo, hi;  /* bytes relative to the base; INT64_MIN/MAX: unbounded on that side */
+	uint64_t stride; /* every value is lo + k*stride; 0: lo == hi */
+	uint32_t aux;    /* DESCRIPTOR: index of further data, see value_descriptor */
+};
+
+struct descriptor { /* wgmma / tcgen05 matrix descriptor as far as its bits are known */
+	struct value start;      /* start address (bytes, in shared memory) */
+	bool high_known;         /* LBO, SBO, base offset, swizzle are the constants below */
+	uint32_t lbo, sbo;       /* bytes */
+	uint32_t base_offset, swizzle; /* swizzle field as encoded */
+};
+
+struct values;
+
+/* Solves for all registers on which an address, size, descriptor, barrier id, count, or branch predicate depends. */
+struct values *values_solve(const struct function *, const struct cfg *, const struct analysis_options *,
+	struct arena *, struct budget *, uint32_t *assumptions_used);
+/* The value of an operand as used by an instruction (REG, IMM, SYMBOL, MEM: the address with its offset). */
+struct value value_of(const struct values *, uint32_t insn, const struct operand *);
+bool value_descriptor(const struct values *, const struct value *, struct descriptor *);
+/* A number equal for two operands only if they certainly hold the same value whenever both are
+ * current (hash-consed expression of SSA definitions; elect.sync with equal mask is equal). Never NONE. */
+uint32_t value_number(const struct values *, uint32_t insn, const struct operand *);
+/* The value number stays the same for the whole life of the thread (no phi, load or volatile source in it). */
+bool value_number_invariant(const struct values *, uint32_t number);
+/* All threads of the CTA certainly hold the same value (ctaid, parameters, constants, arithmetic of such;
+ * not tid, loads other than ld.param, votes, atomics, mbarrier tests). */
+bool value_uniform(const struct values *, uint32_t insn, const struct operand *);
+/* The guard of a conditional branch is decided: 1 always true, 0 always false, -1 not known. */
+int value_decided(const struct values *, uint32_t insn);
+/* SSA: the instructions whose definition of `reg` may reach `insn` (as a use); n == 0: undefined there. */
+struct ids value_definitions(const struct values *, uint32_t insn, uint32_t reg);
+/* At least one thread of the CTA certainly satisfies this predicate operand (tid == constant, elect.sync ...). */
+bool value_some_thread(const struct values *, uint32_t insn, const struct operand *, bool negated);
+/* Prints one value ("buf+[0,4080]/16"). */
+void value_print(const struct values *, const struct value *, char *out, size_t size);

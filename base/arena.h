@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that is given back all at once. Everything that belongs to one function of the input lives
+ * in one arena, which is emptied after it, so that peak memory follows the largest function.
+ */
+#pragma once
+
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena_chunk;
+
+struct arena {
+	struct arena_chunk *chunks; /* newest first */
+	size_t used;                /* bytes handed out since the last reset */
+	size_t limit;               /* fail beyond this many bytes; 0: no limit */
+	jmp_buf *on_failure;        /* longjmp(.., 1) target when memory runs out; never NULL in use */
+};
+
+void arena_init(struct arena *, jmp_buf *on_failure);
+/* Zeroed bytes, aligned to 16; never NULL: out of memory leaves through on_failure. */
+void *arena_alloc(struct arena *, size_t bytes);
+/* A larger zero-extended copy of `old` (in place where it was the newest allocation). */
+void *arena_grow(struct arena *, void *old, size_t old_bytes, size_t new_bytes);
+/* Forgets every allocation and keeps the largest chunk for the next use. */
+void arena_reset(struct arena *);
+void arena_free(struct arena *);
+
+#define ARENA_NEW(arena, type, n) ((type *)arena_alloc((arena), sizeof(type) * (size_t)(n)))
+
+/* Appends `item` to the growing array `v` with `n` items and room for `cap`. */
+#define ARENA_PUSH(arena, v, n, cap, item)                                                         \
+	do {                                                                                       \
+		if ((n) == (cap)) {                                                                \
+			size_t cap_ = (cap) ? 2 * (size_t)(cap) : 16;                              \
+			(v) = arena_grow((arena), (v), sizeof(*(v)) * (size_t)(cap),               \
+				sizeof(*(v)) * cap_);                                              \
+			(cap) = (uint32_t)cap_;                                                    \
+		}                                                                                  \
+		(v)[(n)++] = (item);                                                               \
+	} while (0)

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dense bit sets of a fixed width, stored as words in an arena. */
+#pragma once
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+struct bits {
+	uint64_t *words;
+	uint32_t nwords;
+};
+
+static inline struct bits bits_new(struct arena *arena, uint32_t nbits)
+{
+	uint32_t nwords = (nbits + 63) / 64;
+
+	return (struct bits){ARENA_NEW(arena, uint64_t, nwords ? nwords : 1), nwords};
+}
+
+static inline void bits_set(struct bits b, uint32_t i)
+{
+	b.words[i / 64] |= UINT64_C(1) << (i % 64);
+}
+
+static inline void bits_clear(struct bits b, uint32_t i)
+{
+	b.words[i / 64] &= ~(UINT64_C(1) << (i % 64));
+}
+
+static inline bool bits_has(struct bits b, uint32_t i)
+{
+	return b.words[i / 64] >> (i % 64) & 1;
+}
+
+static inline void bits_zero(struct bits b)
+{
+	memset(b.words, 0, b.nwords * sizeof(*b.words));
+}
+
+static inline void bits_copy(struct bits to, struct bits from)
+{
+	memcpy(to.words, from.words, to.nwords * sizeof(*to.words));
+}
+
+/* to |= from; tells whether `to` grew. */
+static inline bool bits_or(struct bits to, struct bits from)
+{
+	uint64_t grown = 0;
+
+	for (uint32_t i = 0; i < to.nwords; i++) {
+		grown |= from.words[i] & ~to.words[i];
+		to.words[i] |= from.words[i];
+	}
+	return grown != 0;
+}
+
+/* to |= a & b; tells whether `to` grew. */
+static inline bool bits_or_and(struct bits to, struct bits a, struct bits b)
+{
+	uint64_t grown = 0;
+
+	for (uint32_t i = 0; i < to.nwords; i++) {
+		uint64_t w = a.words[i] & b.words[i];
+
+		grown |= w & ~to.words[i];
+		to.words[i] |= w;
+	}
+	return grown != 0;
+}
+
+static inline void bits_and(struct bits to, struct bits from)
+{
+	for (uint32_t i = 0; i < to.nwords; i++)
+		to.words[i] &= from.words[i];
+}
+
+static inline void bits_and_not(struct bits to, struct bits from)
+{
+	for (uint32_t i = 0; i < to.nwords; i++)
+		to.words[i] &= ~from.words[i];
+}
+
+static inline bool bits_any(struct bits b)
+{
+	for (uint32_t i = 0; i < b.nwords; i++)
+		if (b.words[i])
+			return true;
+	return false;
+}
+
+static inline bool bits_meet(struct bits a, struct bits b)
+{
+	for (uint32_t i = 0; i < a.nwords; i++)
+		if (a.words[i] & b.words[i])
+			return true;
+	return false;
+}
+
+static inline bool bits_equal(struct bits a, struct bits b)
+{
+	return memcmp(a.words, b.words, a.nwords * sizeof(*a.words)) == 0;
+}
+
+/* The first set bit at or after `from`, or NONE (UINT32_MAX). */
+static inline uint32_t bits_next(struct bits b, uint32_t from)
+{
+	uint32_t i = from / 64;
+
+	if (i >= b.nwords)
+		return UINT32_MAX;
+	uint64_t w = b.words[i] & ~UINT64_C(0) << (from % 64);
+
+	while (!w) {
+		if (++i == b.nwords)
+			return UINT32_MAX;
+		w = b.words[i];
+	}
+	return i * 64 + (uint32_t)__builtin_ctzll(w);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The module as data: what PTX text says, each piece with its place in the text.
+ *
+ * Ids are indices. Registers are per function; symbols (variables, functions, parameters) are one id
+ * space per function: ids below module->nsymbols belong to the module, the others to the function.
+ * Names are resolved here once, by PTX's scoping (innermost first; labels over the whole block, also
+ * forward; ISA 4.4, 5.4, 9.7.12), so no later stage looks at a name to find a thing.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/names.h"
+#include "base/source.h"
+#include "base/span.h"
+#include "lexer/token.h"
+
+/* First word of an opcode: OP_ld, OP_st, OP_wgmma ...; OP_UNKNOWN for what opcodes.def lacks. */
+enum opcode {
+	OP_UNKNOWN,
+#define OPCODE(word) OP_##word,
+#include "parser/opcodes.def"
+#undef OPCODE
+	OP_COUNT,
+	/* made by the linker of calls (analysis/link.h), never by the parser: d = a */
+	OP_LINK_MOV
+};
+
+/* What follows a dot, `::` included: MOD_shared, MOD_shared__cta ("shared::cta" has `::` as `__`).
+ * Spellings that are no C names (and all others) come with an explicit identifier in modifiers.def:
+ * MODIFIER(identifier, "spelling"). */
+enum modifier {
+	MOD_UNKNOWN,
+#define MODIFIER(id, text) MOD_##id,
+#include "parser/modifiers.def"
+#undef MODIFIER
+	MOD_COUNT
+};
+
+enum space { /* bits: an address may point into any of a set */
+	SPACE_SHARED = 1,  /* shared::cta, of the executing CTA */
+	SPACE_CLUSTER = 2, /* shared::cluster window: own CTA's or a peer's */
+	SPACE_GLOBAL = 4,
+	SPACE_LOCAL = 8,
+	SPACE_CONST = 16,
+	SPACE_PARAM = 32,
+	SPACE_TENSOR = 64, /* tcgen05 tensor memory */
+	SPACE_REG = 128
+};
+
+enum operand_kind {
+	OPERAND_SINK,    /* _ */
+	OPERAND_REG,     /* id: register; component: v.x */
+	OPERAND_SPECIAL, /* id: name id of e.g. "%tid.x" (whole text); special: enum special_register */
+	OPERAND_IMM,     /* imm: integer constant expression, folded */
+	OPERAND_FLOAT,   /* imm: raw bits if exact hex form, else 0 */
+	OPERAND_SYMBOL,  /* id: symbol; imm: constant byte offset; its address, or a .param name, or a function */
+	OPERAND_LABEL,   /* id: label index */
+	OPERAND_MEM,     /* [..]: children; child 0 the address (REG, SYMBOL or IMM with imm as the
+	                  * added byte offset; var[r]: SYMBOL with index child, see `indexed`), child 1.. what follows commas */
+	OPERAND_LIST,    /* {..}: children */
+	OPERAND_PAIR,    /* d|p: two children */
+	OPERAND_TUPLE,   /* (..) of a call: children */
+	OPERAND_NAME     /* an identifier that nothing declares: id: name id */
+};
+
+enum special_register {
+	SPECIAL_OTHER,
+	SPECIAL_TID_X, SPECIAL_TID_Y, SPECIAL_TID_Z,
+	SPECIAL_NTID_X, SPECIAL_NTID_Y, SPECIAL_NTID_Z,
+	SPECIAL_CTAID_X, SPECIAL_CTAID_Y, SPECIAL_CTAID_Z,
+	SPECIAL_NCTAID_X, SPECIAL_NCTAID_Y, SPECIAL_NCTAID_Z,
+	SPECIAL_LANEID, SPECIAL_WARPID, SPECIAL_NWARPID,
+	SPECIAL_CLUSTER_CTARANK, SPECIAL_CLUSTER_NCTARANK,
+	SPECIAL_CLUSTER_CTAID_X, SPECIAL_CLUSTER_CTAID_Y, SPECIAL_CLUSTER_CTAID_Z,
+	SPECIAL_CLUSTERID, SPECIAL_NCLUSTERID, /* any component */
+	SPECIAL_DYNAMIC_SMEM_SIZE, SPECIAL_TOTAL_SMEM_SIZE,
+	SPECIAL_LANEMASK, /* any of lanemask_* */
+	SPECIAL_SMID, SPECIAL_GRIDID, SPECIAL_CLOCK,
+	SPECIAL_WARP_SZ /* the constant 32 written as WARP_SZ in an operand that could not be folded */
+};
+
+struct operand {
+	uint8_t kind;      /* enum operand_kind */
+	uint8_t special;   /* enum special_register */
+	bool negated;      /* !p, or -r / -sym in the rare places that allow it */
+	bool indexed;      /* MEM: var[r]: child 0 is SYMBOL, child 1 the index REG (byte offset), then the rest */
+	char component;    /* 'x' 'y' 'z' 'w' 'r' 'g' 'b' 'a', or 0 */
+	uint32_t id;
+	int64_t imm;
+	struct span at;
+	uint32_t first, count; /* children: function->operands[first .. first+count) */
+};
+
+struct insn {
+	struct span at;        /* from its guard (or opcode) to its `;` included */
+	struct span opcode_at; /* opcode with its modifiers */
+	uint32_t insert_at;    /* byte offset where a statement put "before" it belongs: at.begin, or the
+	                        * begin of a `.pragma "used_bytes_mask ..."` that binds to it */
+	uint16_t op;           /* enum opcode */
+	uint16_t nmods;
+	const uint16_t *mods;  /* enum modifier, in order of the text */
+	uint32_t word;         /* name id of the opcode's first word (for OP_UNKNOWN) */
+	uint32_t guard;        /* register of @p, or NONE */
+	bool guard_negated;    /* @!p */
+	uint32_t first, count; /* top-level operands: function->operands[first .. first+count) */
+	uint32_t loc;          /* index into function->locs of the .loc in force, or NONE */
+	uint32_t depth;        /* `{` nesting inside the body; the body's own block is 0 */
+	uint32_t scope;        /* id of the innermost `{ }` block */
+	uint32_t origin;       /* function index in the module (differs from the root's after linking) */
+	uint32_t context;      /* call context number; 0: the root itself */
+};
+
+struct reg {
+	uint32_t name;  /* name id (for dumps; %r<4> gives %r0 .. %r3) */
+	uint16_t type;  /* enum modifier of its type: MOD_b32, MOD_pred ... */
+	uint8_t bits;   /* 1 for .pred, 8, 16, 32, 64, 128 */
+	uint8_t vector; /* 1, 2, 4 */
+	uint32_t base;  /* in a flattened function: the register's number in its own function */
+};
+
+enum symbol_kind { SYMBOL_VAR, SYMBOL_FUNC, SYMBOL_PARAM, SYMBOL_RETURN, SYMBOL_ALIAS };
+
+struct symbol {
+	uint8_t kind;
+	uint8_t space;     /* one enum space bit; functions: 0 */
+	uint8_t ptr_space; /* `.param .ptr .global`: SPACE_GLOBAL ...; 0: not said */
+	bool is_extern, is_visible, is_weak;
+	bool unsized;      /* x[] without initialiser: dynamic shared memory, size 0 */
+	uint32_t name;     /* name id */
+	uint64_t size;     /* bytes */
+	uint32_t align;    /* bytes, 1 if not said (natural alignment of the type applied) */
+	uint16_t type;     /* enum modifier of the element type */
+	uint32_t target;   /* FUNC: function index with a body, or NONE; ALIAS: symbol id */
+	struct span at;    /* its name */
+};
+
+struct label {
+	uint32_t name;
+	uint32_t insn;  /* the instruction it stands before; == insns.n at the end of the body */
+	uint32_t table; /* index into tables if it names .branchtargets/.calltargets/.callprototype, else NONE */
+	struct span at;
+};
+
+enum table_kind { TABLE_BRANCH, TABLE_CALL, TABLE_PROTOTYPE };
+
+struct table { /* .branchtargets: label ids; .calltargets: symbol ids; .callprototype: its text */
+	uint8_t kind;
+	bool noreturn;
+	const uint32_t *v;
+	uint32_t n;
+	uint32_t signature; /* equal numbers: equal parameter/return lists (types, sizes); for indirect calls */
+	struct span at;
+};
+
+struct loc { /* .loc file line column {, function_name .., inlined_at file line column} */
+	uint32_t file, line, column;
+	uint32_t inlined_file, inlined_line, inlined_column; /* file 0: none */
+	uint32_t function_name; /* name id of the text after function_name, or NONE */
+	struct span at;
+};
+
+struct pragma {
+	uint32_t before; /* instruction index */
+	struct span at;
+	struct slice text; /* inside the quotes */
+};
+
+enum hint_kind { HINT_IGNORE, HINT_OFF, HINT_ON, HINT_GENERIC, HINT_ASYNC, HINT_NEUTRAL, HINT_INVALID };
+
+struct hint {
+	uint8_t kind;
+	uint32_t before;     /* the first instruction after the comment */
+	struct span at;
+	struct slice reason; /* empty: none given */
+};
+
+enum directive_kind { DIRECTIVE_MAXNTID, DIRECTIVE_REQNTID, DIRECTIVE_REQNCTAPERCLUSTER,
+	DIRECTIVE_MAXCLUSTERRANK, DIRECTIVE_EXPLICITCLUSTER, DIRECTIVE_NORETURN, DIRECTIVE_COUNT };
+
+/* What the scan and the header say of a function; lives as long as the module. */
+struct function_info {
+	uint32_t symbol;
+	bool is_entry, has_body, is_noreturn;
+	uint32_t ndim[DIRECTIVE_COUNT]; /* how many numbers were given; 0: directive absent */
+	uint32_t dim[DIRECTIVE_COUNT][3]; /* missing dimensions are 1 */
+	struct span at, header, body;   /* body: from `{` to `}` included */
+	uint32_t signature;
+	/* seen by the scan of the body, over-approximate; false means certainly absent */
+	bool may_async;   /* a word that can be an async access */
+	bool may_fence;   /* fence.proxy */
+	bool may_hint, may_call, may_shared; /* .shared or generic memory accesses */
+	uint32_t ntokens;
+};
+
+struct function { /* one body, parsed; freed after use */
+	const struct module *module;
+	uint32_t index; /* in module->functions */
+	struct insn *insns; uint32_t ninsns;
+	struct operand *operands; uint32_t noperands;
+	struct reg *regs; uint32_t nregs;
+	struct symbol *symbols; uint32_t nsymbols; /* parameters, returns, locals: id - module->nsymbols */
+	struct label *labels; uint32_t nlabels;
+	struct table *tables; uint32_t ntables;
+	struct loc *locs; uint32_t nlocs;
+	struct pragma *pragmas; uint32_t npragmas;
+	struct hint *hints; uint32_t nhints;
+	uint32_t first_param, nparams, first_return, nreturns; /* symbol ids */
+	struct span end_at; /* the closing brace: where a body that falls off its end ends */
+};
+
+struct file_entry { uint32_t number; struct slice name; };
+
+struct module { /* a file may hold several, one after the other */
+	struct source *source;
+	struct names *names;
+	struct span at;
+	uint16_t version_major, version_minor;
+	uint32_t sm;                /* 90 of sm_90a; 0: compute-only or unknown */
+	char sm_suffix;             /* 'a', 'f' or 0 */
+	bool debug;
+	bool proxies;               /* version >= 8.0 and sm >= 90: the async proxy can exist */
+	struct span version_at, target_at;
+	struct slice target;        /* "sm_90a" */
+	uint32_t address_bits;      /* 32 or 64 */
+	struct symbol *symbols; uint32_t nsymbols;
+	struct function_info *functions; uint32_t nfunctions;
+	struct file_entry *files; uint32_t nfiles;
+	bool address_taken_any;     /* some function's address is taken outside calls */
+	uint32_t *address_taken; uint32_t naddress_taken; /* function indices */
+};
+
+static inline bool insn_has(const struct insn *insn, enum modifier mod)
+{
+	for (uint32_t i = 0; i < insn->nmods; i++)
+		if (insn->mods[i] == mod)
+			return true;
+	return false;
+}
+
+/* Symbol by id: the module's or the function's. */
+static inline const struct symbol *function_symbol(const struct function *fn, uint32_t id)
+{
+	return id < fn->module->nsymbols ? &fn->module->symbols[id]
+					 : &fn->symbols[id - fn->module->nsymbols];
+}
+
+/* Top-level operand i of an instruction, or NULL. */
+static inline const struct operand *insn_operand(
+	const struct function *fn, const struct insn *insn, uint32_t i)
+{
+	return i < insn->count ? &fn->operands[insn->first + i] : NULL;
+}
+
+/* Child i of an operand, or NULL. */
+static inline const struct operand *operand_child(
+	const struct function *fn, const struct operand *operand, uint32_t i)
+{
+	return i < operand->count ? &fn->operands[operand->first + i] : NULL;
+}
+
+const char *opcode_text(enum opcode);
+const char *modifier_text(enum modifier);
