@@ -88,3 +88,25 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm_cpasync(
 	wgmma_wait<0>();
 	write_tile(c + (size_t)tile_m * TILE_M * n + tile_n * TILE_N, acc, n);
 }
+
+#ifdef HOST
+#include "host.cuh"
+
+int main(int argc, char **argv)
+{
+	Bench bench("gemm_cpasync", reinterpret_cast<const void *>(gemm_cpasync), argc, argv);
+	int n = bench.size;
+	__nv_bfloat16 *a = matrix_bf16(n, n, 1), *b = matrix_bf16(n, n, 2);
+	__nv_bfloat16 *c = matrix_bf16(n, n, 3), *want = matrix_bf16(n, n, 4);
+
+	reference_gemm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(
+		a, b, nullptr, nullptr, 0, want, n, n);
+	return bench.compare(
+		[&](CUfunction kernel) {
+			allow_shared(kernel, SHARED_BYTES);
+			launch(kernel, n / TILE_M * (n / TILE_N), THREADS, SHARED_BYTES,
+				{&a, &b, &c, &n, &n, &n});
+		},
+		c, want);
+}
+#endif

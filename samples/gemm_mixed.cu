@@ -128,3 +128,30 @@ extern "C" __global__ void __launch_bounds__(384, 1)
 		}
 	}
 }
+
+#ifdef HOST
+#include "host.cuh"
+
+int main(int argc, char **argv)
+{
+	Bench bench("gemm_mixed", reinterpret_cast<const void *>(gemm_mixed), argc, argv);
+	int n = bench.size;
+	int8_t *a = device_array<int8_t>((size_t)n * n);
+	float *scale = device_array<float>(n);
+	__nv_bfloat16 *b = matrix_bf16(n, n, 2);
+	__nv_bfloat16 *c = matrix_bf16(n, n, 3), *want = matrix_bf16(n, n, 4);
+	CUtensorMap map_b = tensor_map(b, n, n, TILE_N);
+
+	fill_int8<<<1024, 256>>>(a, (size_t)n * n, 1);
+	fill_scale<<<8, 256>>>(scale, n);
+	reference_gemm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(
+		a, b, scale, nullptr, 0, want, n, n);
+	return bench.compare(
+		[&](CUfunction kernel) {
+			allow_shared(kernel, SHARED_BYTES);
+			launch(kernel, multiprocessors(), 384, SHARED_BYTES,
+				{&a, &map_b, &scale, &c, &n, &n, &n});
+		},
+		c, want);
+}
+#endif

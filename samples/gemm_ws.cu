@@ -88,3 +88,27 @@ extern "C" __global__ void __launch_bounds__(384, 1)
 			bulk_wait();
 	}
 }
+
+#ifdef HOST
+#include "host.cuh"
+
+int main(int argc, char **argv)
+{
+	Bench bench("gemm_ws", reinterpret_cast<const void *>(gemm_ws), argc, argv);
+	int n = bench.size;
+	__nv_bfloat16 *a = matrix_bf16(n, n, 1), *b = matrix_bf16(n, n, 2);
+	__nv_bfloat16 *c = matrix_bf16(n, n, 3), *want = matrix_bf16(n, n, 4);
+	CUtensorMap map_a = tensor_map(a, n, n, TILE_M), map_b = tensor_map(b, n, n, TILE_N);
+	CUtensorMap map_c = tensor_map(c, n, n, 64);
+
+	reference_gemm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(
+		a, b, nullptr, nullptr, 0, want, n, n);
+	return bench.compare(
+		[&](CUfunction kernel) {
+			allow_shared(kernel, SHARED_BYTES);
+			launch(kernel, multiprocessors(), 384, SHARED_BYTES,
+				{&map_a, &map_b, &map_c, &n, &n, &n});
+		},
+		c, want);
+}
+#endif

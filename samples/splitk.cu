@@ -133,3 +133,28 @@ extern "C" __global__ void __launch_bounds__(384, 1)
 	reduce(acc, smem_address(shared), partials, splits, smem_address(partial_full));
 	write_tile(c + (size_t)at.m * TILE_M * n + at.n * TILE_N, acc, n);
 }
+
+#ifdef HOST
+#include "host.cuh"
+
+int main(int argc, char **argv)
+{
+	Bench bench("splitk", reinterpret_cast<const void *>(splitk), argc, argv);
+	int n = bench.size, splits = 4, tiles = n / TILE_M * (n / TILE_N);
+	__nv_bfloat16 *a = matrix_bf16(n, n, 1), *b = matrix_bf16(n, n, 2);
+	__nv_bfloat16 *c = matrix_bf16(n, n, 3), *want = matrix_bf16(n, n, 4);
+	float *workspace = device_array<float>((size_t)n * n * splits);
+	unsigned *counters = device_array<unsigned>(tiles);
+	CUtensorMap map_a = tensor_map(a, n, n, TILE_M), map_b = tensor_map(b, n, n, TILE_N);
+
+	reference_gemm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(
+		a, b, nullptr, nullptr, 0, want, n, n);
+	return bench.compare(
+		[&](CUfunction kernel) {
+			allow_shared(kernel, SHARED_BYTES);
+			launch(kernel, dim3(tiles, splits), 384, SHARED_BYTES,
+				{&map_a, &map_b, &workspace, &counters, &c, &n, &n, &n});
+		},
+		c, want);
+}
+#endif
