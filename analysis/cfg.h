@@ -17,10 +17,13 @@ struct ids {
 struct block {
 	uint32_t first, count; /* instructions [first, first+count) of the function; empty only for a virtual exit */
 	struct ids succ, pred; /* block numbers; for a guarded branch succ.v[0] is the branch taken, succ.v[1] the fall-through */
-	uint32_t idom, ipdom;  /* immediate dominator / post-dominator; NONE at the root / virtual exit */
+	uint32_t idom, ipdom;  /* immediate dominator / post-dominator; NONE at the root / virtual exit.
+	                        * An arm that only traps is no path for post-dominators (it ends the grid) */
 	uint32_t loop_depth;   /* natural loops around it; irreducible cycles count as loops; saturates at 8 */
 	uint32_t loop_head;    /* head of the innermost loop, or NONE */
 	bool exits;            /* control can leave the function here */
+	/* places in the two trees, for cfg_dominates and cfg_postdominates: subtree [enter, leave) */
+	uint32_t dom_enter, dom_leave, pdom_enter, pdom_leave;
 };
 
 struct cfg {
