@@ -14,18 +14,21 @@ enum finding_state { STATE_NEW, STATE_BASELINE, STATE_SUPPRESSED };
 struct place {
 	struct span at, opcode;    /* at.begin == NONE: no such place */
 	struct loc source;         /* file number 0: no .loc */
+	const struct loc *chain; uint32_t nchain; /* where `source` was inlined, innermost call first */
 	uint32_t kernel_function;  /* function index it stands in (callee, perhaps) */
 };
 
 struct result_pair { uint32_t generic_at, async_at; };     /* offsets */
-struct result_handoff { uint32_t release_at, acquire_at; }; /* offsets */
+struct result_handoff { struct place release, acquire; };
 
 struct finding {
 	uint8_t rule, level, confidence, state;
 	struct place generic, async, fence;
 	struct result_pair *pairs; uint32_t npairs;
 	struct result_handoff *handoffs; uint32_t nhandoffs;
-	uint32_t *path; uint32_t npath;    /* offsets */
+	struct place *path; uint32_t npath;
+	uint8_t hazards, spaces; /* enum hazard, enum space bits of its edges */
+	bool cross_cta, waiting_side; /* some edge leads to another CTA; wants its fence in the waiting thread */
 	const char *detail;     /* one phrase on top of the rule's title, or NULL */
 	const char *unfixable;  /* or NULL */
 	const char *suppressed; /* reason of the hint, or NULL */
@@ -41,6 +44,14 @@ struct result_fence {
 	const char *reason;
 };
 
+struct result_mutation { struct place fence; uint8_t verdict, kind; }; /* enum fence_verdict, enum fence_kind */
+
+struct result_hint { /* lib/ puts those of all roots together: a hint in a callee may serve another root */
+	struct place at;
+	bool used;
+	const char *invalid; /* what is wrong with it, or NULL */
+};
+
 struct kernel_result {
 	uint32_t function;  /* index in the module */
 	uint32_t instructions, generic, async, fences;
@@ -50,8 +61,12 @@ struct kernel_result {
 	const char **unmodelled; uint32_t nunmodelled;
 	struct finding *findings; uint32_t nfindings;
 	struct result_fence *changes; uint32_t nchanges;
-	struct { uint32_t at; uint8_t verdict, kind; } *mutation; uint32_t nmutation; /* per proxy fence, with options->mutate or when audited */
+	struct result_mutation *mutation; uint32_t nmutation; /* per proxy fence, with options->mutate or when audited */
 	bool budget_spent;
+	uint32_t *functions; uint32_t nfunctions;     /* module functions it is made of, itself first */
+	uint32_t *fence_sites; uint32_t nfence_sites; /* offsets of its proxy fences, also in callees */
+	struct result_hint *hints; uint32_t nhints;
+	uint32_t edges_left;       /* missing, not suppressed, and settled by no change */
 };
 
 /* Analyses one root function from its IR on: link, effects, cfg, values, accesses, flow, plan, audit,

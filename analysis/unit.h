@@ -13,6 +13,11 @@ struct unmodelled { /* something whose effect is not known: the verdict is then 
 	const char *what; /* "unknown instruction `foo.bar'", "call of unknown function `f'" */
 };
 
+enum leave { /* what hints ask for (spec 2.9), by instruction */
+	LEAVE_EDGES = 1, /* edges that name it are suppressed: no demand, no fence */
+	LEAVE_TEXT = 2   /* inside a hinted range: nothing may be inserted before it */
+};
+
 struct unit {
 	const struct module *module;
 	const struct function *fn;  /* calls linked in: analysis/link.h */
@@ -23,6 +28,7 @@ struct unit {
 	struct cfg cfg;
 	struct values *values;
 	struct accesses accesses;
+	const uint8_t *leave;       /* enum leave bits by instruction; NULL: no hints */
 	uint32_t assumptions;       /* enum assumption bits that ruled an edge out so far */
 	struct unmodelled *unmodelled;
 	uint32_t nunmodelled, unmodelled_cap;

@@ -9,6 +9,7 @@
 
 #include "analysis/cfg.h"
 #include "analysis/options.h"
+#include "base/budget.h"
 
 enum base_kind {
 	BASE_NUMBER,     /* no base: lo..hi are the number itself */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Edges, fence reports and checks of one root become findings, fence changes and a verdict. */
+#pragma once
+
+#include "analysis/analyse.h"
+
+/* The rule that an edge breaks. */
+enum rule edge_rule(const struct edge *);
+/* False for edges of rules that --rules leaves out: neither reported nor fixed. */
+bool edge_wanted(const struct analysis_options *, const struct edge *);
+/* A hint asks to leave the edge alone. */
+bool edge_suppressed(const struct unit *, const struct edge *);
+
+/* Instructions that a finding will name, for hints_ignore. */
+void findings_named(const struct analysis_view *, struct bits named);
+/* Fills findings, changes, mutation and verdict of the result; everything on `keep`. */
+void findings_build(const struct analysis_view *, struct hint_map *, struct arena *keep,
+	struct kernel_result *);
+
+/* A hash of what the texts of two instructions say, register numbers and constants left out. */
+uint64_t fingerprint_text(uint64_t seed, const char *text, size_t size);
+uint64_t fingerprint_insn(uint64_t seed, const struct function *, uint32_t insn);
+#define FINGERPRINT_SEED UINT64_C(0xcbf29ce484222325)
+
+/* A place of the text on the result's arena; insn NONE: no place. */
+struct place place_of(const struct function *, uint32_t insn, struct arena *keep);

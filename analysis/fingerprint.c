@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Comes in: an instruction's text. Goes out: a number that stays the same when lines move, registers
+ * are renumbered or constants change, and differs for another opcode or another variable (FNV-1a).
+ */
+#include "analysis/findings.h"
+
+#include <ctype.h>
+
+static uint64_t mix(uint64_t hash, char c)
+{
+	return (hash ^ (unsigned char)c) * UINT64_C(0x100000001b3);
+}
+
+uint64_t fingerprint_text(uint64_t seed, const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		seed = mix(seed, text[i]);
+	return mix(seed, 0);
+}
+
+static bool in_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%';
+}
+
+/* The end of the comment or blanks at i; i itself if there are none. */
+static size_t skip_blanks(const char *s, size_t i, size_t n)
+{
+	for (;;) {
+		size_t from = i;
+
+		while (i < n && isspace((unsigned char)s[i]))
+			i++;
+		if (i + 1 < n && s[i] == '/' && s[i + 1] == '/')
+			while (i < n && s[i] != '\n')
+				i++;
+		if (i + 1 < n && s[i] == '/' && s[i + 1] == '*') {
+			i += 2;
+			while (i + 1 < n && !(s[i] == '*' && s[i + 1] == '/'))
+				i++;
+			i = i + 2 < n ? i + 2 : n;
+		}
+		if (i == from)
+			return i;
+	}
+}
+
+uint64_t fingerprint_insn(uint64_t seed, const struct function *fn, uint32_t insn)
+{
+	if (insn == NONE)
+		return mix(seed, 0);
+	const struct span *at = &fn->insns[insn].at;
+	const char *s = fn->module->source->text;
+	size_t i = at->begin;
+
+	while ((i = skip_blanks(s, i, at->end)) < at->end) {
+		size_t from = i;
+
+		if (!in_name(s[i])) {
+			seed = mix(seed, s[i++]);
+			continue;
+		}
+		while (i < at->end && in_name(s[i]))
+			i++;
+		if (isdigit((unsigned char)s[from])) {
+			seed = mix(seed, '#');
+			continue;
+		}
+		size_t end = i;
+
+		if (s[from] == '%')
+			while (end > from && isdigit((unsigned char)s[end - 1]))
+				end--;
+		seed = fingerprint_text(seed, s + from, end - from);
+	}
+	return mix(seed, 0);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Comes in: the comments of a (linked) function. Goes out: which instructions they speak of. Invariant:
+ * a hint that is not understood, lacks its reason, or is not closed, changes nothing and is reported.
+ */
+#include "analysis/hints.h"
+
+#include <stdlib.h>
+
+static int by_place(const void *a, const void *b)
+{
+	const struct hint_use *x = a, *y = b;
+
+	return x->hint->at.begin < y->hint->at.begin ? -1 : x->hint->at.begin > y->hint->at.begin;
+}
+
+/* Copies of a callee repeat its comments: each place once. */
+static void collect(const struct function *fn, struct arena *arena, struct hint_map *map)
+{
+	map->uses = ARENA_NEW(arena, struct hint_use, fn->nhints + 1);
+	for (uint32_t i = 0; i < fn->nhints; i++)
+		map->uses[map->nuses++] = (struct hint_use){.hint = &fn->hints[i]};
+	qsort(map->uses, map->nuses, sizeof(*map->uses), by_place);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < map->nuses; i++)
+		if (!n || map->uses[n - 1].hint->at.begin != map->uses[i].hint->at.begin)
+			map->uses[n++] = map->uses[i];
+	map->nuses = n;
+}
+
+static const struct span *body_of(const struct function *fn, uint32_t origin)
+{
+	return &fn->module->functions[origin].body;
+}
+
+static uint32_t function_at(const struct function *fn, uint32_t offset)
+{
+	for (uint32_t i = 0; i < fn->module->nfunctions; i++)
+		if (fn->module->functions[i].has_body && body_of(fn, i)->begin <= offset &&
+			offset < body_of(fn, i)->end)
+			return i;
+	return NONE;
+}
+
+static void check(const struct function *fn, struct hint_map *map)
+{
+	for (uint32_t i = 0; i < map->nuses; i++) {
+		struct hint_use *use = &map->uses[i];
+		bool bare = use->hint->reason.size == 0;
+
+		if (use->hint->kind == HINT_INVALID)
+			use->invalid = "not understood: say ignore, off, on, generic, async or neutral";
+		else if (bare && (use->hint->kind == HINT_IGNORE || use->hint->kind == HINT_OFF))
+			use->invalid = "a reason is missing behind it";
+	}
+	uint32_t open = NONE;
+
+	for (uint32_t i = 0; i < map->nuses; i++) {
+		struct hint_use *use = &map->uses[i];
+
+		if (open != NONE && function_at(fn, use->hint->at.begin) !=
+					    function_at(fn, map->uses[open].hint->at.begin)) {
+			map->uses[open].invalid = "no `on' follows in this function";
+			open = NONE;
+		}
+		if (use->hint->kind == HINT_OFF && !use->invalid && open == NONE)
+			open = i;
+		else if (use->hint->kind == HINT_ON && open == NONE)
+			use->invalid = "no `off' stands before it";
+		else if (use->hint->kind == HINT_ON)
+			open = NONE;
+	}
+	if (open != NONE)
+		map->uses[open].invalid = "no `on' follows in this function";
+}
+
+/* The uses that stand between the instruction before k (in its own function's text) and k. */
+static void attach(const struct function *fn, struct arena *arena, struct hint_map *map)
+{
+	map->first = ARENA_NEW(arena, uint32_t, fn->ninsns + 1);
+	map->count = ARENA_NEW(arena, uint32_t, fn->ninsns + 1);
+	for (uint32_t k = 0; k < fn->ninsns; k++) {
+		const struct insn *insn = &fn->insns[k];
+		uint32_t from = body_of(fn, insn->origin)->begin;
+
+		if (k && insn[-1].origin == insn->origin && insn[-1].context == insn->context)
+			from = insn[-1].at.begin;
+		for (uint32_t i = 0; i < map->nuses; i++) {
+			uint32_t at = map->uses[i].hint->at.begin;
+
+			if (at < from || at >= insn->at.begin)
+				continue;
+			if (!map->count[k]++)
+				map->first[k] = i;
+		}
+	}
+}
+
+static bool could_touch(const struct effect *effect)
+{
+	if (!effect->known)
+		return effect->may_touch_memory;
+	for (uint8_t i = 0; i < effect->ntouches; i++)
+		if (!effect->touches[i].mbarrier)
+			return true;
+	return effect->is_call;
+}
+
+static void treat_as(struct effect *effect, enum hint_kind kind)
+{
+	uint8_t proxy = kind == HINT_ASYNC ? PROXY_ASYNC : PROXY_GENERIC;
+
+	effect->known = true;
+	effect->may_touch_memory = kind != HINT_NEUTRAL;
+	effect->is_call = effect->is_call && kind != HINT_NEUTRAL;
+	if (kind == HINT_NEUTRAL) {
+		effect->ntouches = 0;
+		return;
+	}
+	for (uint8_t i = 0; i < effect->ntouches; i++)
+		if (!effect->touches[i].mbarrier)
+			effect->touches[i].proxy = proxy;
+	if (effect->ntouches)
+		return;
+	effect->touches[0] = (struct touch){.proxy = proxy,
+		.spaces = SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL,
+		.generic_address = true,
+		.reads = true,
+		.writes = true,
+		.operand = UINT8_MAX,
+		.extent = EXTENT_UNKNOWN,
+		.size_operand = UINT8_MAX,
+		.mbarrier_operand = UINT8_MAX};
+	effect->ntouches = 1;
+}
+
+static void apply_effects(const struct function *fn, struct effect *effects, struct hint_map *map)
+{
+	for (uint32_t k = 0; k < fn->ninsns; k++)
+		for (uint32_t i = 0; i < map->count[k]; i++) {
+			struct hint_use *use = &map->uses[map->first[k] + i];
+			uint8_t kind = use->hint->kind;
+
+			if (kind != HINT_GENERIC && kind != HINT_ASYNC && kind != HINT_NEUTRAL)
+				continue;
+			uint32_t to = k;
+
+			while (to < fn->ninsns && !could_touch(&effects[to]) &&
+				!effects[to].is_branch && !effects[to].is_exit)
+				to++;
+			if (to == fn->ninsns || !could_touch(&effects[to]))
+				continue;
+			treat_as(&effects[to], kind);
+			use->used = true;
+		}
+}
+
+/* From each `off` to its `on` nothing is inserted and nothing is reported. */
+static void mark_ranges(const struct function *fn, struct hint_map *map)
+{
+	for (uint32_t i = 0; i < map->nuses; i++) {
+		if (map->uses[i].hint->kind != HINT_OFF || map->uses[i].invalid)
+			continue;
+		uint32_t end = i + 1;
+
+		while (end < map->nuses && map->uses[end].hint->kind != HINT_ON)
+			end++;
+		if (end == map->nuses)
+			continue;
+		for (uint32_t k = 0; k < fn->ninsns; k++) {
+			uint32_t at = fn->insns[k].at.begin;
+
+			if (at < map->uses[i].hint->at.begin || at > map->uses[end].hint->at.begin)
+				continue;
+			if (!(map->leave[k] & LEAVE_EDGES))
+				map->by[k] = i;
+			map->leave[k] |= LEAVE_EDGES | LEAVE_TEXT;
+		}
+	}
+}
+
+void hints_read(const struct function *fn, struct effect *effects, struct arena *arena,
+	struct hint_map *map)
+{
+	*map = (struct hint_map){0};
+	if (!fn->nhints)
+		return;
+	collect(fn, arena, map);
+	check(fn, map);
+	attach(fn, arena, map);
+	map->leave = ARENA_NEW(arena, uint8_t, fn->ninsns + 1);
+	map->by = ARENA_NEW(arena, uint32_t, fn->ninsns + 1);
+	memset(map->by, 0xff, sizeof(*map->by) * ((size_t)fn->ninsns + 1));
+	apply_effects(fn, effects, map);
+	mark_ranges(fn, map);
+}
+
+void hints_ignore(const struct unit *unit, struct bits named, struct hint_map *map)
+{
+	const struct cfg *cfg = &unit->cfg;
+
+	for (uint32_t b = 0; map->nuses && b < cfg->n; b++) {
+		uint32_t end = cfg->blocks[b].first + cfg->blocks[b].count;
+
+		for (uint32_t k = cfg->blocks[b].first; k < end; k++)
+			for (uint32_t i = 0; i < map->count[k]; i++) {
+				struct hint_use *use = &map->uses[map->first[k] + i];
+
+				if (use->hint->kind != HINT_IGNORE || use->invalid)
+					continue;
+				uint32_t to = bits_next(named, k);
+
+				if (to >= end || map->leave[to] & LEAVE_EDGES)
+					continue;
+				map->leave[to] |= LEAVE_EDGES;
+				map->by[to] = map->first[k] + i;
+			}
+	}
+}
