@@ -152,3 +152,19 @@ KERNEL(e6_wgmma_stages, 128)
 	}
 	cp_async_wait<0>();
 }
+
+/* A fence before the wait does not order copies that are still under way. */
+KERNEL(e7_fence_early, 128)
+{
+	BUFFER;
+
+	ROUNDS(round, 0, rounds) {
+		copy_row(own_row(smem_address(shared)), round_block(src, round));
+		asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+		copy_wait_all();
+		fence_shared();
+		__syncthreads();
+		report(stale, multiply(smem_address(shared), round));
+		__syncthreads();
+	}
+}

@@ -16,11 +16,11 @@ DEVICE void write_global(uint32_t *words, uint32_t value)
 			:: "l"(__cvta_generic_to_global(words + i)), "r"(value) : "memory");
 }
 
-KERNEL(d_same_thread)
+/* Fence chooses what stands between the writes and the load besides the right fence. */
+template <typename Fence>
+DEVICE void same_thread_test(ARGS, uint32_t *shared, uint64_t *barrier, Fence fence)
 {
-	BUFFER;
-	__shared__ uint64_t barrier;
-	uint32_t full = smem_address(&barrier);
+	uint32_t full = smem_address(barrier);
 	uint32_t row = own_row(smem_address(shared));
 	uint32_t *words = out + blockIdx.x * BLOCK_WORDS + threadIdx.x * WORDS;
 
@@ -29,12 +29,30 @@ KERNEL(d_same_thread)
 	__syncthreads();
 	ROUNDS(round, 0, rounds) {
 		write_global(words, round + 1);
+		fence();
 		fence_global();
 		mbarrier_expect(full, WORDS * 4);
 		bulk_load(row, words, WORDS * 4, full);
 		mbarrier_wait(full, round & 1);
 		report(stale, count_row(row, round + 1));
 	}
+}
+
+KERNEL(d_same_thread)
+{
+	BUFFER;
+	__shared__ uint64_t barrier;
+
+	same_thread_test(out, src, flags, stale, rounds, shared, &barrier, [] {});
+}
+
+KERNEL(y_shared_fence)
+{
+	BUFFER;
+	__shared__ uint64_t barrier;
+
+	same_thread_test(out, src, flags, stale, rounds, shared, &barrier,
+		[] { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); });
 }
 
 KERNEL(d2_block)

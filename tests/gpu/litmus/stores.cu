@@ -266,3 +266,105 @@ KERNEL(w_clear)
 		report(stale, count_row(row, round_word(0)));
 	}
 }
+
+/* Two buffers: the one that is stored was filled and fenced once, the other is written every round. */
+KERNEL(u_other_buffer)
+{
+	BUFFER;
+	__shared__ __align__(1024) uint32_t scratch[BLOCK_WORDS];
+	uint32_t *block = out + blockIdx.x * BLOCK_WORDS;
+
+	write_row(own_row(smem_address(shared)), 1);
+	asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+	ROUNDS(round, 0, rounds) {
+		write_row(own_row(smem_address(scratch)), round);
+		__syncthreads();
+		if (threadIdx.x == 0)
+			bulk_store(block, smem_address(shared), BLOCK_BYTES);
+		__syncthreads();
+		report(stale, count_global(block + threadIdx.x * WORDS, 1));
+		report(stale, count_row(own_row(smem_address(scratch)), round));
+	}
+}
+
+/* Things that are no fence for this edge: one of another space, and one of the generic proxy. */
+KERNEL(y_global_fence)
+{
+	BUFFER;
+	uint32_t row = own_row(smem_address(shared));
+
+	block_test(out, src, flags, stale, rounds, shared, [=](uint32_t value) {
+		write_row(row, value);
+		asm volatile("fence.proxy.async.global;" ::: "memory");
+	});
+}
+
+KERNEL(y_membar)
+{
+	BUFFER;
+	uint32_t row = own_row(smem_address(shared));
+
+	block_test(out, src, flags, stale, rounds, shared, [=](uint32_t value) {
+		write_row(row, value);
+		asm volatile("membar.cta;" ::: "memory");
+	});
+}
+
+/* The issuing thread fences, after the barrier: accepted within a CTA. */
+KERNEL(p_issuer)
+{
+	BUFFER;
+	uint32_t *block = out + blockIdx.x * BLOCK_WORDS;
+
+	ROUNDS(round, 0, rounds) {
+		write_row(own_row(smem_address(shared)), round + 1);
+		__syncthreads();
+		if (threadIdx.x == 0) {
+			asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+			bulk_store(block, smem_address(shared), BLOCK_BYTES);
+		}
+		__syncthreads();
+		report(stale, count_global(block + threadIdx.x * WORDS, round + 1));
+	}
+}
+
+extern "C" __device__ __noinline__ void write_row_called(uint32_t row, uint32_t value)
+{
+	write_row(row, value);
+}
+
+KERNEL(v_callee)
+{
+	BUFFER;
+	uint32_t row = own_row(smem_address(shared));
+
+	block_test(out, src, flags, stale, rounds, shared,
+		[=](uint32_t value) { write_row_called(row, value); });
+}
+
+/* Named barriers: warps 1 to 3 write and only arrive, warp 0 waits and stores; 2 leads back. */
+KERNEL(h_named)
+{
+	BUFFER;
+	uint32_t *block = out + blockIdx.x * BLOCK_WORDS;
+
+	if (threadIdx.x >= 32) {
+		uint32_t row = own_row(smem_address(shared));
+		ROUNDS(round, 0, rounds) {
+			write_row(row, round + 1);
+			fence_shared();
+			asm volatile("bar.arrive 1, 128;" ::: "memory");
+			asm volatile("bar.sync 2, 128;" ::: "memory");
+			report(stale, count_global(block + threadIdx.x * WORDS, round + 1));
+		}
+	} else {
+		ROUNDS(round, 0, rounds) {
+			asm volatile("bar.sync 1, 128;" ::: "memory");
+			if (threadIdx.x == 0)
+				bulk_store(block + 32 * WORDS, smem_address(shared) + 32 * WORDS * 4,
+					BLOCK_BYTES - 32 * WORDS * 4);
+			__syncwarp();
+			asm volatile("bar.arrive 2, 128;" ::: "memory");
+		}
+	}
+}
