@@ -4,6 +4,18 @@
  * The table is effects.def (one row per form, with its PTX ISA section); modifiers are matched as a
  * set, source and destination spaces by the order of the two space modifiers (ISA 8.6, 9.7).
  * An instruction that no row knows gets the most cautious effect and `known` false.
+ *
+ * Spaces. `.shared` is ::cta. A `shared::cluster` address is SHARED|CLUSTER: the window contains the
+ * executing CTA (ISA 5.1.7). `peer` says that the form itself reaches other CTAs.
+ *
+ * Hand-offs through memory (SYNC_MEMORY). `releases` and `acquires` are set where the instruction
+ * does so by itself: st/red/atom.release, ld/atom.acquire, fence.{release,acquire,acq_rel,sc}, membar.
+ * A fence has no touch; it carries something to another thread only if a strong write follows it
+ * (release) or a strong read stands before it (acquire). Strong accesses without an order of their own
+ * (relaxed, volatile, mmio, an atom or red that names none) have sync SYNC_MEMORY, `relaxed` set and
+ * neither releases nor acquires: the flow asks for them to see whether a fence can carry anything.
+ *
+ * st.async and red.async complete at the mbarrier in touch.mbarrier_operand of the destination CTA.
  */
 #pragma once
 
@@ -32,7 +44,7 @@ struct touch {
 	bool mbarrier;         /* touches an mbarrier object: never a fact, never an edge */
 	bool peer;             /* may touch a peer CTA's bytes by form: .multicast, cta_group::2 */
 	bool hidden;           /* global address inside a tensor map: operand names the map */
-	uint8_t operand;       /* top-level operand number, 0-based: MEM, or REG for a descriptor */
+	uint8_t operand;       /* top-level operand number, 0-based: MEM, or REG for a descriptor; UINT8_MAX: none */
 	uint8_t extent;        /* enum extent_kind */
 	uint8_t size_operand;  /* 0-based, UINT8_MAX: none */
 	uint8_t mbarrier_operand;

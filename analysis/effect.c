@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: one instruction and its row of effects.def. Out: its effect. Invariant: what the tables do not
+ * know is `known` false, and touches everything its brackets can name.
+ */
+#include "analysis/effect_form.h"
+
+#include <string.h>
+
+#define WHERE_UNKNOWN (SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL)
+
+static uint32_t type_bytes(enum modifier mod)
+{
+	static const struct {
+		uint16_t mod;
+		uint8_t bytes;
+	} types[] = {{MOD_b8, 1}, {MOD_u8, 1}, {MOD_s8, 1}, {MOD_e4m3, 1}, {MOD_e5m2, 1}, {MOD_b16, 2},
+		{MOD_u16, 2}, {MOD_s16, 2}, {MOD_f16, 2}, {MOD_bf16, 2}, {MOD_e4m3x2, 2},
+		{MOD_e5m2x2, 2}, {MOD_b32, 4}, {MOD_u32, 4}, {MOD_s32, 4}, {MOD_f32, 4},
+		{MOD_f16x2, 4}, {MOD_bf16x2, 4}, {MOD_e4m3x4, 4}, {MOD_e5m2x4, 4}, {MOD_b64, 8},
+		{MOD_u64, 8}, {MOD_s64, 8}, {MOD_f64, 8}, {MOD_f32x2, 8}, {MOD_b128, 16},
+		{MOD_u128, 16}, {MOD_s128, 16}};
+
+	for (uint32_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (types[i].mod == mod)
+			return types[i].bytes;
+	return 0;
+}
+
+/* Bytes of one access by type and vector length; 0: no type that is known. */
+static uint32_t width_of(const struct insn *insn)
+{
+	uint32_t bytes = 0, vector = 1;
+
+	for (uint32_t i = 0; i < insn->nmods; i++) {
+		uint32_t b = type_bytes(insn->mods[i]);
+
+		if (b)
+			bytes = b;
+		if (insn->mods[i] == MOD_v2)
+			vector = 2;
+		if (insn->mods[i] == MOD_v4)
+			vector = 4;
+		if (insn->mods[i] == MOD_v8)
+			vector = 8;
+	}
+	return bytes * vector;
+}
+
+/* Top-level number of the n-th [..] operand, or UINT8_MAX. */
+static uint8_t bracket(const struct function *fn, const struct insn *insn, uint32_t n)
+{
+	for (uint32_t i = 0; i < insn->count && i < UINT8_MAX; i++)
+		if (insn_operand(fn, insn, i)->kind == OPERAND_MEM && n-- == 0)
+			return (uint8_t)i;
+	return UINT8_MAX;
+}
+
+static uint8_t place_of(const struct function *fn, const struct insn *insn, const struct form_touch *t)
+{
+	if (!(t->place & 0x80))
+		return bracket(fn, insn, t->place);
+	uint8_t i = t->place & 0x7f;
+	const struct operand *o = insn_operand(fn, insn, i);
+
+	if (!o)
+		return UINT8_MAX;
+	/* A in registers or tensor memory is no shared memory (ISA 9.7.15.5, 9.7.16.10) */
+	if ((t->access & FORM_DESCRIPTOR) && o->kind != OPERAND_REG && o->kind != OPERAND_IMM)
+		return UINT8_MAX;
+	return i;
+}
+
+static bool reaches_peers(const struct insn *insn)
+{
+	return insn_has(insn, MOD_multicast__cluster) || insn_has(insn, MOD_multicast__cluster__all) ||
+		(insn->op == OP_tcgen05 && insn_has(insn, MOD_cta_group__2));
+}
+
+static void add_touch(const struct function *fn, const struct insn *insn, const struct form_touch *row,
+	struct effect *e)
+{
+	struct touch t = {.proxy = row->proxy,
+		.reads = row->access & FORM_READS,
+		.writes = row->access & FORM_WRITES,
+		.asynchronous = row->access & FORM_LATER,
+		.mbarrier = row->access & FORM_MBARRIER,
+		.hidden = row->access & FORM_HIDDEN,
+		.peer = (row->access & FORM_MULTICAST) && reaches_peers(insn),
+		.operand = place_of(fn, insn, row),
+		.extent = row->extent,
+		.size_operand = UINT8_MAX,
+		.mbarrier_operand = e->mbarrier_operand};
+
+	if ((row->access & FORM_DESCRIPTOR) && t.operand == UINT8_MAX)
+		return;
+	t.spaces = effect_slot_spaces(insn, row->slot);
+	if (!t.spaces) {
+		t.spaces = row->spaces;
+		t.generic_address = row->slot != SLOT_NONE;
+	}
+	if (t.peer)
+		t.spaces |= SPACE_CLUSTER;
+	if (row->extent == EXTENT_OPERAND)
+		t.size_operand = (uint8_t)row->size;
+	else if (row->extent == EXTENT_WMMA && insn->count > (t.operand == 0 ? 2U : t.operand + 1U))
+		t.size_operand = t.operand == 0 ? 2 : t.operand + 1; /* stride; behind the fragment in a store */
+	else
+		t.bytes = row->size;
+	if (row->extent == EXTENT_FIXED && !row->size) {
+		t.bytes = width_of(insn);
+		if (!t.bytes)
+			t.extent = EXTENT_UNKNOWN;
+	}
+	e->touches[e->ntouches++] = t;
+}
+
+static uint8_t operand_or_none(const struct insn *insn, uint8_t one_based)
+{
+	return one_based && one_based <= insn->count ? one_based - 1 : UINT8_MAX;
+}
+
+/* bar.red d, a{, b}, c: the count is there only with four operands (ISA 9.7.13.1). */
+static uint8_t count_operand(const struct insn *insn, const struct form *form)
+{
+	if (form->sync == SYNC_BAR && insn_has(insn, MOD_red) && insn->count < 4)
+		return UINT8_MAX;
+	return operand_or_none(insn, form->count);
+}
+
+static bool beyond_cta(const struct insn *insn)
+{
+	return insn_has(insn, MOD_cluster) || insn_has(insn, MOD_gpu) || insn_has(insn, MOD_sys) ||
+		insn_has(insn, MOD_gl) || insn_has(insn, MOD_volatile) || insn_has(insn, MOD_mmio);
+}
+
+/* An arrive on a shared::cluster or generic address may be on a peer's barrier. */
+static bool may_be_remote(const struct insn *insn, const struct effect *e)
+{
+	if (e->sync != SYNC_MBAR_ARRIVE && e->sync != SYNC_MBAR_EXPECT && e->sync != SYNC_TCGEN05_COMMIT)
+		return false;
+	uint8_t spaces = effect_slot_spaces(insn, SLOT_FIRST);
+
+	return !spaces || (spaces & SPACE_CLUSTER);
+}
+
+static bool has_unknown_modifier(const struct insn *insn)
+{
+	return insn_has(insn, MOD_UNKNOWN);
+}
+
+/* The fences that settle something have no optional modifiers: one more makes another fence of them. */
+static bool fence_is_exact(const struct insn *insn, const struct form *form)
+{
+	uint32_t n = 0;
+
+	while (n < 6 && form->with[n])
+		n++;
+	return n == insn->nmods;
+}
+
+static void apply_fence(const struct insn *insn, const struct form *form, struct effect *e)
+{
+	bool settles = form->fence >= FENCE_ASYNC_ALL && form->fence <= FENCE_GENERIC_RELEASE_READ;
+
+	e->fence = form->fence;
+	if (settles && !fence_is_exact(insn, form)) {
+		e->fence = FENCE_OTHER;
+		e->known = false;
+	}
+}
+
+static void apply_form(const struct function *fn, const struct insn *insn, const struct form *form,
+	struct effect *e)
+{
+	e->known = true;
+	e->section = form->section;
+	e->sync = form->sync;
+	e->releases = form->flags & FORM_RELEASES;
+	e->acquires = form->flags & FORM_ACQUIRES;
+	e->relaxed = form->flags & FORM_RELAXED;
+	e->all = form->flags & FORM_ALL;
+	e->read_only = form->flags & FORM_READ_ONLY;
+	e->pure = form->flags & FORM_PURE;
+	e->is_call = form->flags & FORM_CALL;
+	e->is_branch = form->flags & FORM_BRANCH;
+	e->is_exit = form->flags & FORM_EXIT;
+	e->collective = form->flags & FORM_GROUP ? 2 : form->flags & FORM_WARP ? 1 : 0;
+	e->cluster_scope = (form->flags & FORM_WIDE) || beyond_cta(insn);
+	e->barrier_operand = operand_or_none(insn, form->barrier);
+	e->count_operand = count_operand(insn, form);
+	if (form->mbarrier)
+		e->mbarrier_operand = bracket(fn, insn, form->mbarrier - 1);
+	e->remote = may_be_remote(insn, e);
+	apply_fence(insn, form, e);
+	for (uint32_t i = 0; i < 4 && form->touches[i].access; i++)
+		add_touch(fn, insn, &form->touches[i], e);
+	if (has_unknown_modifier(insn) && !e->pure) {
+		e->known = false;
+		e->may_touch_memory = e->ntouches > 0;
+	}
+}
+
+static bool text_has(const struct function *fn, const struct insn *insn, const char *word)
+{
+	const struct source *source = fn->module->source;
+	size_t n = strlen(word);
+
+	for (uint32_t i = insn->opcode_at.begin; source && i + n <= insn->opcode_at.end; i++)
+		if (!memcmp(source->text + i, word, n))
+			return true;
+	return false;
+}
+
+/* Rule of thumb of ptx-proxies 2.2: `.async' and `.bulk' together mean the async proxy. Every bracket
+ * may be read and written, wherever it points. */
+static void apply_caution(const struct function *fn, const struct insn *insn, struct effect *e)
+{
+	bool async = (insn_has(insn, MOD_async) && insn_has(insn, MOD_bulk)) ||
+		(text_has(fn, insn, ".async") && text_has(fn, insn, "bulk"));
+
+	e->may_touch_memory = true;
+	for (uint32_t i = 0; i < insn->count && e->ntouches < 4; i++)
+		if (insn_operand(fn, insn, i)->kind == OPERAND_MEM)
+			e->touches[e->ntouches++] = (struct touch){
+				.proxy = async ? PROXY_ASYNC : PROXY_GENERIC,
+				.spaces = WHERE_UNKNOWN,
+				.generic_address = true,
+				.reads = true,
+				.writes = true,
+				.operand = (uint8_t)i,
+				.extent = EXTENT_UNKNOWN,
+				.size_operand = UINT8_MAX,
+				.mbarrier_operand = UINT8_MAX};
+}
+
+static const struct operand *callee_of(const struct function *fn, const struct insn *insn)
+{
+	const struct operand *o = insn_operand(fn, insn, 0);
+
+	return o && o->kind == OPERAND_TUPLE ? insn_operand(fn, insn, 1) : o;
+}
+
+static bool symbol_is_noreturn(const struct function *fn, uint32_t symbol)
+{
+	for (uint32_t i = 0; i < fn->module->nfunctions; i++)
+		if (fn->module->functions[i].symbol == symbol && fn->module->functions[i].is_noreturn)
+			return true;
+	return false;
+}
+
+/* `.noreturn' of the callee, or of the prototype of an indirect call (ISA 9.7.12.5, 11.4.9). */
+static bool call_never_returns(const struct function *fn, const struct insn *insn)
+{
+	const struct operand *callee = callee_of(fn, insn);
+
+	if (callee && callee->kind == OPERAND_SYMBOL)
+		return symbol_is_noreturn(fn, callee->id);
+	const struct operand *last = insn->count ? insn_operand(fn, insn, insn->count - 1) : NULL;
+
+	if (!last || last->kind != OPERAND_LABEL || last->id >= fn->nlabels)
+		return false;
+	uint32_t table = fn->labels[last->id].table;
+
+	return table != NONE && fn->tables[table].kind == TABLE_PROTOTYPE && fn->tables[table].noreturn;
+}
+
+void effect_of(const struct function *fn, const struct insn *insn, struct effect *e)
+{
+	*e = (struct effect){.barrier_operand = UINT8_MAX,
+		.count_operand = UINT8_MAX,
+		.mbarrier_operand = UINT8_MAX,
+		.section = ""};
+	if (insn->op == (uint16_t)OP_LINK_MOV) {
+		e->known = e->pure = true;
+		return;
+	}
+	const struct form *form = effect_form(insn);
+
+	if (form)
+		apply_form(fn, insn, form, e);
+	else
+		apply_caution(fn, insn, e);
+	if (e->is_call)
+		e->is_noreturn = call_never_returns(fn, insn);
+}
+
+const char *fence_text(enum fence_kind kind)
+{
+	switch (kind) {
+	case FENCE_ASYNC_ALL:
+		return "fence.proxy.async;";
+	case FENCE_ASYNC_CTA:
+		return "fence.proxy.async.shared::cta;";
+	case FENCE_ASYNC_CLUSTER:
+		return "fence.proxy.async.shared::cluster;";
+	case FENCE_ASYNC_GLOBAL:
+		return "fence.proxy.async.global;";
+	case FENCE_NONE:
+	case FENCE_GENERIC_RELEASE:
+	case FENCE_GENERIC_ACQUIRE:
+	case FENCE_GENERIC_RELEASE_READ:
+	case FENCE_TENSORMAP_RELEASE:
+	case FENCE_TENSORMAP_ACQUIRE:
+	case FENCE_MBARRIER_INIT:
+	case FENCE_OTHER:
+		break;
+	}
+	return "";
+}
