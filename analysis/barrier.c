@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: the barrier instructions of one id. Out: the symmetric relation "one thread can stand at a
+ * while another stands at b, and both leave together".
+ *
+ * Start: every site meets itself. Each divergent branch d with immediate post-dominator J sends
+ * threads into different arms: the first barriers of one arm meet those of the other; an arm that
+ * comes to J without a barrier brings the first barriers behind J. Threads that met at different
+ * sites p, q go on to next(p) and next(q), which then meet too. Invariant: a pair is added only
+ * for threads that have passed equally many barriers of the id.
+ */
+#include "analysis/barrier.h"
+
+struct walk {
+	struct unit *unit;
+	struct barrier_group *group;
+	uint32_t *first_in; /* by block: first site of the group in it, or NONE */
+	uint32_t *stamp, round;
+	uint32_t *stack;
+};
+
+struct sites { /* a set of sites as a list */
+	uint32_t *v, n;
+	bool reaches_end; /* the end block is reached without a barrier */
+};
+
+bool barrier_divergent(const struct unit *unit, uint32_t b)
+{
+	const struct block *block = &unit->cfg.blocks[b];
+
+	if (block->succ.n < 2 || block->count == 0)
+		return false;
+	uint32_t last = block->first + block->count - 1;
+	const struct insn *insn = &unit->fn->insns[last];
+	struct operand guard = {.kind = OPERAND_REG, .id = insn->guard};
+
+	if (insn->op == OP_brx) {
+		const struct operand *index = insn_operand(unit->fn, insn, 0);
+
+		return !index || !value_uniform(unit->values, last, index);
+	}
+	if (insn->guard == NONE)
+		return unit->effects[last].is_call; /* several possible callees */
+	return value_decided(unit->values, last) < 0 &&
+		!value_uniform(unit->values, last, &guard);
+}
+
+static void add_site(struct walk *w, struct sites *out, uint32_t site)
+{
+	for (uint32_t i = 0; i < out->n; i++)
+		if (out->v[i] == site)
+			return;
+	if (!out->v)
+		out->v = ARENA_NEW(w->unit->arena, uint32_t, w->group->n);
+	out->v[out->n++] = site;
+}
+
+/* Visits one block: its first site stops the way, the end block too. */
+static uint32_t visit(struct walk *w, uint32_t b, uint32_t end, uint32_t top, struct sites *out)
+{
+	if (b == end) {
+		out->reaches_end = true;
+		return top;
+	}
+	if (w->stamp[b] == w->round)
+		return top;
+	w->stamp[b] = w->round;
+	if (w->first_in[b] != NONE) {
+		add_site(w, out, w->first_in[b]);
+		return top;
+	}
+	w->stack[top] = b;
+	return top + 1;
+}
+
+static uint32_t visit_succs(
+	struct walk *w, uint32_t b, uint32_t end, uint32_t top, struct sites *out)
+{
+	const struct block *block = &w->unit->cfg.blocks[b];
+
+	for (uint32_t i = 0; i < block->succ.n; i++)
+		top = visit(w, block->succ.v[i], end, top, out);
+	return top;
+}
+
+static void drain(struct walk *w, uint32_t top, uint32_t end, struct sites *out)
+{
+	while (top) {
+		top--;
+		top = visit_succs(w, w->stack[top], end, top, out);
+	}
+}
+
+/* First sites from the start of block `from` on, not beyond block `end` (NONE: no end). */
+static struct sites first_from(struct walk *w, uint32_t from, uint32_t end)
+{
+	struct sites out = {0};
+
+	w->round++;
+	drain(w, visit(w, from, end, 0, &out), end, &out);
+	return out;
+}
+
+/* First sites behind a site. */
+static struct sites next_of(struct walk *w, uint32_t site)
+{
+	const struct barrier_group *g = w->group;
+	uint32_t b = w->unit->cfg.block_of[g->insns[site]];
+	struct sites out = {0};
+
+	if (site + 1 < g->n && w->unit->cfg.block_of[g->insns[site + 1]] == b &&
+		g->insns[site + 1] > g->insns[site]) {
+		add_site(w, &out, site + 1);
+		return out;
+	}
+	w->round++;
+	drain(w, visit_succs(w, b, NONE, 0, &out), NONE, &out);
+	return out;
+}
+
+static bool mark(struct barrier_group *g, uint32_t a, uint32_t b)
+{
+	uint32_t words = (g->n + 63) / 64;
+
+	if (barrier_meets(g, a, b))
+		return false;
+	g->meet[(size_t)a * words + b / 64] |= UINT64_C(1) << (b % 64);
+	g->meet[(size_t)b * words + a / 64] |= UINT64_C(1) << (a % 64);
+	return true;
+}
+
+struct pair {
+	uint32_t a, b;
+};
+
+struct pairs {
+	struct pair *v;
+	uint32_t n, cap;
+};
+
+static void meet_all(struct walk *w, const struct sites *x, const struct sites *y, struct pairs *todo)
+{
+	for (uint32_t i = 0; i < x->n; i++)
+		for (uint32_t k = 0; k < y->n; k++)
+			if (x->v[i] != y->v[k] && mark(w->group, x->v[i], y->v[k]))
+				ARENA_PUSH(w->unit->arena, todo->v, todo->n, todo->cap,
+					((struct pair){x->v[i], y->v[k]}));
+}
+
+static void diverge(struct walk *w, uint32_t b, struct pairs *todo)
+{
+	const struct block *block = &w->unit->cfg.blocks[b];
+	uint32_t join = block->ipdom;
+	struct sites *arm = ARENA_NEW(w->unit->arena, struct sites, block->succ.n);
+	struct sites behind = {0};
+	bool have_behind = false, any = false;
+
+	for (uint32_t i = 0; i < block->succ.n; i++) {
+		arm[i] = first_from(w, block->succ.v[i], join);
+		any |= arm[i].n > 0;
+	}
+	if (!any)
+		return;
+	for (uint32_t i = 0; i < block->succ.n; i++) {
+		for (uint32_t k = 0; k < block->succ.n; k++) {
+			if (k > i)
+				meet_all(w, &arm[i], &arm[k], todo);
+			if (k == i || !arm[k].reaches_end || !arm[i].n)
+				continue;
+			if (!have_behind) {
+				behind = first_from(w, join, NONE);
+				have_behind = true;
+			}
+			meet_all(w, &arm[i], &behind, todo);
+		}
+	}
+}
+
+void barrier_meet(struct unit *unit, struct barrier_group *group)
+{
+	const struct cfg *cfg = &unit->cfg;
+	struct walk w = {.unit = unit, .group = group};
+	struct pairs todo = {0};
+
+	for (uint32_t i = 0; i < group->n; i++)
+		mark(group, i, i);
+	if (group->n < 2)
+		return;
+	w.first_in = ARENA_NEW(unit->arena, uint32_t, cfg->n);
+	w.stamp = ARENA_NEW(unit->arena, uint32_t, cfg->n);
+	w.stack = ARENA_NEW(unit->arena, uint32_t, cfg->n + 1);
+	for (uint32_t b = 0; b < cfg->n; b++)
+		w.first_in[b] = NONE;
+	for (uint32_t i = group->n; i-- > 0;)
+		w.first_in[cfg->block_of[group->insns[i]]] = i;
+	for (uint32_t b = 0; b < cfg->n && !budget_spent(unit->budget); b++)
+		if (barrier_divergent(unit, b))
+			diverge(&w, b, &todo);
+	struct sites *next = ARENA_NEW(unit->arena, struct sites, group->n);
+
+	if (todo.n)
+		for (uint32_t i = 0; i < group->n; i++)
+			next[i] = next_of(&w, i);
+	while (todo.n) {
+		struct pair p = todo.v[--todo.n];
+
+		meet_all(&w, &next[p.a], &next[p.b], &todo);
+	}
+}

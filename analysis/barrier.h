@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which executions of barrier instructions can meet: the diagonal product of analysis-notes section 5.
+ * Threads that run the same uniform code meet at the same site; two sites meet only where a divergent
+ * branch has put threads at different ones.
+ */
+#pragma once
+
+#include "analysis/unit.h"
+
+struct barrier_group {
+	const uint32_t *insns; /* barrier instructions of one id, ascending, all reachable */
+	uint32_t n;
+	uint64_t *meet;        /* n x n bits, row after row of (n + 63) / 64 words: symmetric */
+};
+
+/* Fills meet, which must be zero. */
+void barrier_meet(struct unit *, struct barrier_group *);
+
+static inline bool barrier_meets(const struct barrier_group *g, uint32_t a, uint32_t b)
+{
+	return g->meet[(size_t)a * ((g->n + 63) / 64) + b / 64] >> (b % 64) & 1;
+}
+
+/* The predicate of the branch that ends the block may differ between threads of the CTA. */
+bool barrier_divergent(const struct unit *, uint32_t block);

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: effects, CFG and values of a unit. Out: the sites that release or acquire and their pairs.
+ *
+ * Barriers pair by id and by barrier_meet(); mbarrier arrives pair with the waits whose object may be
+ * the same; releases through memory pair with every acquire through memory. A pair is dropped only
+ * when the same order certainly runs through a barrier of all threads that lies between (phases), or
+ * under a named assumption. Invariant: a pair that is missing cannot happen.
+ */
+#include "analysis/handoff.h"
+
+#include "analysis/barrier.h"
+#include "analysis/pairing.h"
+
+enum barrier_id_kind { ID_CONSTANT, ID_NUMBER /* value number of a register */ };
+
+struct barrier_id {
+	uint8_t kind;
+	uint32_t key;
+	int64_t lo, hi; /* the ids it can be */
+};
+
+static bool carries(const struct pairing *p, const struct effect *e)
+{
+	if (e->relaxed && (e->sync == SYNC_CLUSTER_ARRIVE || e->sync == SYNC_MBAR_ARRIVE))
+		return p->release_fence;
+	if (e->relaxed && (e->sync == SYNC_CLUSTER_WAIT || e->sync == SYNC_MBAR_WAIT))
+		return p->acquire_fence;
+	switch ((enum sync_kind)e->sync) {
+	case SYNC_BAR:
+	case SYNC_BAR_ARRIVE:
+	case SYNC_WARP:
+	case SYNC_CPASYNC_ARRIVE:
+	case SYNC_CLUSTER_ARRIVE:
+	case SYNC_CLUSTER_WAIT:
+	case SYNC_MBAR_ARRIVE:
+	case SYNC_MBAR_WAIT:
+		return true;
+	case SYNC_MEMORY:
+		return e->releases || e->acquires;
+	case SYNC_NONE:
+	case SYNC_MBAR_INIT:
+	case SYNC_MBAR_INVAL:
+	case SYNC_MBAR_EXPECT:
+	case SYNC_CPASYNC_COMMIT:
+	case SYNC_CPASYNC_WAIT:
+	case SYNC_BULK_COMMIT:
+	case SYNC_BULK_WAIT:
+	case SYNC_TCGEN05_COMMIT:
+	case SYNC_WGMMA_FENCE:
+	case SYNC_WGMMA_COMMIT:
+	case SYNC_WGMMA_WAIT:
+		return false;
+	}
+	return false;
+}
+
+static uint32_t thread_limit(const struct unit *unit)
+{
+	const struct function_info *info = &unit->module->functions[unit->fn->index];
+	uint64_t n = 0;
+
+	for (int d = DIRECTIVE_MAXNTID; d <= DIRECTIVE_REQNTID; d++)
+		if (info->ndim[d])
+			n = (uint64_t)info->dim[d][0] * info->dim[d][1] * info->dim[d][2];
+	if (unit->options->maxntid && (unit->options->override_directives || !n))
+		n = unit->options->maxntid;
+	return n > UINT32_MAX ? 0 : (uint32_t)n;
+}
+
+/* The barrier takes every thread of the CTA: no count, or one that no launch can fall short of. A
+ * block may be as large as maxntid and no larger (ISA 11.4.2). */
+static bool takes_all(const struct unit *unit, uint32_t insn)
+{
+	const struct effect *e = &unit->effects[insn];
+
+	if (e->sync != SYNC_BAR)
+		return false;
+	if (e->count_operand == UINT8_MAX)
+		return true;
+	const struct operand *count = insn_operand(unit->fn, &unit->fn->insns[insn], e->count_operand);
+
+	if (!count)
+		return false;
+	struct value v = value_of(unit->values, insn, count);
+	uint32_t limit = thread_limit(unit);
+
+	return limit && v.base == BASE_NUMBER && v.lo >= (int64_t)limit;
+}
+
+static struct sync_site *site_add(struct pairing *p, uint32_t insn, uint32_t block)
+{
+	struct sync_site site = {.insn = insn, .block = block, .max_phase = NONE};
+
+	ARENA_PUSH(p->unit->arena, p->h->sites, p->h->n, p->cap, site);
+	return &p->h->sites[p->h->n - 1];
+}
+
+/* A fence of its own, with no access: what a relaxed arrive or wait can lean on (ISA 8.7.3). */
+static void find_fences(struct pairing *p)
+{
+	for (uint32_t i = 0; i < p->unit->fn->ninsns; i++) {
+		const struct effect *e = &p->unit->effects[i];
+		bool lone = e->sync == SYNC_MEMORY && !e->ntouches;
+
+		p->release_fence |= (lone && e->releases) || e->fence == FENCE_GENERIC_RELEASE ||
+			e->fence == FENCE_GENERIC_RELEASE_READ;
+		p->acquire_fence |= (lone && e->acquires) || e->fence == FENCE_GENERIC_ACQUIRE;
+	}
+}
+
+static void collect(struct pairing *p)
+{
+	struct unit *unit = p->unit;
+	const struct cfg *cfg = &unit->cfg;
+
+	find_fences(p);
+	for (uint32_t b = 0; b < cfg->n; b++) {
+		const struct block *block = &cfg->blocks[b];
+
+		for (uint32_t i = block->first; i < block->first + block->count; i++) {
+			const struct effect *e = &unit->effects[i];
+
+			if (!carries(p, e))
+				continue;
+			struct sync_site *s = site_add(p, i, b);
+
+			s->kind = e->sync;
+			s->releases = e->releases || e->sync == SYNC_BAR ||
+				e->sync == SYNC_BAR_ARRIVE || e->sync == SYNC_WARP ||
+				e->sync == SYNC_CPASYNC_ARRIVE || e->sync == SYNC_MBAR_ARRIVE ||
+				e->sync == SYNC_CLUSTER_ARRIVE;
+			s->acquires = e->acquires || e->sync == SYNC_BAR || e->sync == SYNC_WARP ||
+				e->sync == SYNC_MBAR_WAIT || e->sync == SYNC_CLUSTER_WAIT;
+			s->cp_async = e->sync == SYNC_CPASYNC_ARRIVE;
+			s->full = takes_all(unit, i);
+			s->resets = s->full;
+			s->crosses = e->sync == SYNC_CLUSTER_ARRIVE ||
+				e->sync == SYNC_CLUSTER_WAIT || e->remote ||
+				(e->sync == SYNC_MEMORY && e->cluster_scope);
+			p->h->site_of[i] = p->h->n - 1;
+		}
+		if (block->exits) {
+			struct sync_site *s = site_add(
+				p, block->count ? block->first + block->count - 1 : NONE, b);
+
+			s->releases = s->is_exit = true;
+			p->h->exit_of[b] = p->h->n - 1;
+		}
+	}
+}
+
+void pair_add(struct pairing *p, uint32_t release, uint32_t acquire)
+{
+	struct pair_list *list = &p->to[release];
+
+	ARENA_PUSH(p->unit->arena, list->v, list->n, list->cap, acquire);
+	if (p->h->sites[release].crosses)
+		p->h->any_cross = true;
+}
+
+static bool releases_and_acquires(const struct pairing *p, uint32_t r, uint32_t a)
+{
+	return p->h->sites[r].releases && p->h->sites[a].acquires;
+}
+
+/* ---- barriers by id ---- */
+
+static struct barrier_id barrier_id(struct unit *unit, uint32_t insn)
+{
+	const struct effect *e = &unit->effects[insn];
+	const struct operand *o = e->barrier_operand == UINT8_MAX
+		? NULL
+		: insn_operand(unit->fn, &unit->fn->insns[insn], e->barrier_operand);
+
+	if (!o)
+		return (struct barrier_id){ID_CONSTANT, 0, 0, 0};
+	struct value v = value_of(unit->values, insn, o);
+
+	if (v.base == BASE_NUMBER && v.lo == v.hi)
+		return (struct barrier_id){ID_CONSTANT, (uint32_t)v.lo, v.lo, v.lo};
+	struct barrier_id id = {ID_NUMBER, value_number(unit->values, insn, o), 0, 15};
+
+	if (v.base == BASE_NUMBER) {
+		id.lo = v.lo;
+		id.hi = v.hi;
+	}
+	return id;
+}
+
+struct barriers {
+	uint32_t *sites, n, cap;
+	struct barrier_id *ids;
+};
+
+static void pair_group(struct pairing *p, const struct barriers *all, const struct barrier_id *id)
+{
+	struct unit *unit = p->unit;
+	uint32_t *sites = ARENA_NEW(unit->arena, uint32_t, all->n);
+	uint32_t *insns = ARENA_NEW(unit->arena, uint32_t, all->n);
+	struct barrier_group g = {.insns = insns};
+	bool named = false;
+
+	/* sites come block by block in RPO; barrier_meet wants them ascending within a block: they are */
+	for (uint32_t i = 0; i < all->n; i++) {
+		if (all->ids[i].kind != id->kind || all->ids[i].key != id->key)
+			continue;
+		sites[g.n] = all->sites[i];
+		insns[g.n++] = p->h->sites[all->sites[i]].insn;
+		named |= !p->h->sites[all->sites[i]].full;
+	}
+	bool product = !named || (unit->options->assume & ASSUME_NAMED_IDS);
+
+	if (product) {
+		g.meet = ARENA_NEW(unit->arena, uint64_t, (size_t)g.n * ((g.n + 63) / 64));
+		barrier_meet(unit, &g);
+	}
+	for (uint32_t r = 0; r < g.n; r++) {
+		for (uint32_t a = 0; a < g.n; a++) {
+			if (!releases_and_acquires(p, sites[r], sites[a]))
+				continue;
+			if (!product || barrier_meets(&g, r, a))
+				pair_add(p, sites[r], sites[a]);
+			else if (named)
+				p->h->assumptions |= ASSUME_NAMED_IDS;
+		}
+	}
+}
+
+static bool same_id(const struct barrier_id *a, const struct barrier_id *b)
+{
+	return a->kind == b->kind && a->key == b->key;
+}
+
+static bool ids_meet(const struct barrier_id *a, const struct barrier_id *b)
+{
+	return !same_id(a, b) && a->lo <= b->hi && b->lo <= a->hi;
+}
+
+static void pair_barriers(struct pairing *p)
+{
+	struct unit *unit = p->unit;
+	struct barriers all = {0};
+	uint32_t ids_cap = 0, nids = 0;
+
+	for (uint32_t i = 0; i < p->h->n; i++) {
+		if (p->h->sites[i].kind != SYNC_BAR && p->h->sites[i].kind != SYNC_BAR_ARRIVE)
+			continue;
+		struct barrier_id id = barrier_id(unit, p->h->sites[i].insn);
+
+		ARENA_PUSH(unit->arena, all.sites, all.n, all.cap, i);
+		ARENA_PUSH(unit->arena, all.ids, nids, ids_cap, id);
+	}
+	for (uint32_t i = 0; i < all.n; i++) {
+		bool seen = false;
+
+		for (uint32_t k = 0; k < i && !seen; k++)
+			seen = same_id(&all.ids[k], &all.ids[i]);
+		if (!seen)
+			pair_group(p, &all, &all.ids[i]);
+	}
+	/* ids that may be equal without being provably so: every site with every other */
+	for (uint32_t i = 0; i < all.n; i++) {
+		for (uint32_t k = 0; k < all.n; k++) {
+			if (!ids_meet(&all.ids[i], &all.ids[k]))
+				continue;
+			/* a barrier of all threads that other sites may join is no proof any more */
+			p->h->sites[all.sites[i]].unknown = true;
+			p->h->sites[all.sites[i]].resets = false;
+			if (releases_and_acquires(p, all.sites[i], all.sites[k]))
+				pair_add(p, all.sites[i], all.sites[k]);
+		}
+	}
+}
+
+/* ---- clusters ---- */
+
+/* Between the arrive and the wait that follows in its block nothing happens that could be handed over:
+ * then the two are one barrier, and what is pending behind it was pending at somebody's arrive. */
+static bool arrive_meets_wait(const struct unit *unit, const struct sync_site *arrive)
+{
+	const struct block *block = &unit->cfg.blocks[arrive->block];
+
+	for (uint32_t i = arrive->insn + 1; i < block->first + block->count; i++) {
+		const struct effect *e = &unit->effects[i];
+
+		if (e->sync == SYNC_CLUSTER_WAIT)
+			return true;
+		if (e->ntouches || e->sync != SYNC_NONE || !e->known || e->is_call)
+			return false;
+	}
+	return false;
+}
+
+static void pair_cluster(struct pairing *p)
+{
+	struct unit *unit = p->unit;
+	struct handoffs *h = p->h;
+	uint32_t *arrives = ARENA_NEW(unit->arena, uint32_t, h->n);
+	uint32_t *insns = ARENA_NEW(unit->arena, uint32_t, h->n);
+	struct barrier_group g = {.insns = insns};
+	bool tight = true;
+
+	for (uint32_t i = 0; i < h->n; i++) {
+		if (h->sites[i].kind != SYNC_CLUSTER_ARRIVE)
+			continue;
+		arrives[g.n] = i;
+		insns[g.n++] = h->sites[i].insn;
+		tight &= arrive_meets_wait(unit, &h->sites[i]);
+	}
+	if (!g.n)
+		return;
+	g.meet = ARENA_NEW(unit->arena, uint64_t, (size_t)g.n * ((g.n + 63) / 64));
+	barrier_meet(unit, &g);
+	for (uint32_t w = 0; w < h->n; w++) {
+		if (h->sites[w].kind != SYNC_CLUSTER_WAIT || !h->sites[w].acquires)
+			continue;
+		h->sites[w].resets = tight;
+		for (uint32_t r = 0; r < g.n; r++) {
+			bool meets = !tight;
+
+			/* tight: the wait's own arrive stands before it in its block */
+			for (uint32_t a = 0; a < g.n && !meets; a++)
+				meets = h->sites[arrives[a]].block == h->sites[w].block &&
+					insns[a] < h->sites[w].insn &&
+					(a + 1 == g.n || insns[a + 1] > h->sites[w].insn ||
+						h->sites[arrives[a + 1]].block != h->sites[w].block) &&
+					barrier_meets(&g, r, a);
+			if (meets && h->sites[arrives[r]].releases)
+				pair_add(p, arrives[r], w);
+		}
+	}
+}
+
+/* ---- mbarriers, warps, memory ---- */
+
+static const struct operand *mbarrier_of(const struct unit *unit, uint32_t insn)
+{
+	uint8_t o = unit->effects[insn].mbarrier_operand;
+
+	return o == UINT8_MAX ? NULL : insn_operand(unit->fn, &unit->fn->insns[insn], o);
+}
+
+static bool address_known(const struct unit *unit, uint32_t insn)
+{
+	const struct operand *o = mbarrier_of(unit, insn);
+
+	if (!o)
+		return false;
+	struct value v = value_of(unit->values, insn, o);
+
+	return v.base == BASE_SYMBOL || v.base == BASE_DERIVED;
+}
+
+static void pair_mbarriers(struct pairing *p)
+{
+	struct unit *unit = p->unit;
+	struct handoffs *h = p->h;
+
+	for (uint32_t r = 0; r < h->n; r++) {
+		struct sync_site *release = &h->sites[r];
+
+		if ((release->kind != SYNC_MBAR_ARRIVE && release->kind != SYNC_CPASYNC_ARRIVE) ||
+			!release->releases || budget_spent(unit->budget))
+			continue;
+		for (uint32_t a = 0; a < h->n; a++) {
+			struct sync_site *acquire = &h->sites[a];
+
+			if (acquire->kind != SYNC_MBAR_WAIT || !acquire->acquires)
+				continue;
+			const struct operand *x = mbarrier_of(unit, release->insn);
+			const struct operand *y = mbarrier_of(unit, acquire->insn);
+
+			if (x && y && !access_same_mbarrier(unit->values, release->insn, x,
+					      acquire->insn, y, unit->options, &h->assumptions))
+				continue;
+			release->unknown |= !address_known(unit, release->insn);
+			acquire->unknown |= !address_known(unit, acquire->insn);
+			pair_add(p, r, a);
+		}
+	}
+}
+
+static void pair_warps(struct pairing *p)
+{
+	bool converged = p->unit->options->assume & ASSUME_CONVERGED_WARP;
+
+	for (uint32_t r = 0; r < p->h->n; r++) {
+		if (p->h->sites[r].kind != SYNC_WARP)
+			continue;
+		for (uint32_t a = 0; a < p->h->n; a++) {
+			if (p->h->sites[a].kind != SYNC_WARP)
+				continue;
+			if (a == r || !converged)
+				pair_add(p, r, a);
+			else
+				p->h->assumptions |= ASSUME_CONVERGED_WARP;
+		}
+	}
+}
+
+static bool is_flag(const struct unit *unit, uint32_t insn, bool writes)
+{
+	const struct effect *e = &unit->effects[insn];
+
+	for (uint32_t t = 0; t < e->ntouches; t++) {
+		const struct touch *touch = &e->touches[t];
+
+		if (touch->proxy != PROXY_GENERIC || !(writes ? touch->writes : touch->reads))
+			continue;
+		if (e->releases || e->acquires || (touch->reads && touch->writes) ||
+			insn_has(&unit->fn->insns[insn], MOD_relaxed) ||
+			insn_has(&unit->fn->insns[insn], MOD_volatile) ||
+			insn_has(&unit->fn->insns[insn], MOD_mmio))
+			return true;
+	}
+	return false;
+}
+
+/* fence.acq_rel and membar order nothing between threads without strong accesses around them that
+ * another thread can observe (ISA 8.7.3). */
+static void pair_memory(struct pairing *p)
+{
+	struct unit *unit = p->unit;
+	bool strong_write = false, strong_read = false;
+
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+		if (unit->cfg.block_of[i] == NONE)
+			continue;
+		strong_write |= is_flag(unit, i, true);
+		strong_read |= is_flag(unit, i, false);
+	}
+	if (!strong_write || !strong_read)
+		return;
+	for (uint32_t r = 0; r < p->h->n; r++) {
+		if (p->h->sites[r].kind != SYNC_MEMORY || !p->h->sites[r].releases)
+			continue;
+		for (uint32_t a = 0; a < p->h->n; a++)
+			if (p->h->sites[a].kind == SYNC_MEMORY && p->h->sites[a].acquires)
+				pair_add(p, r, a);
+	}
+}
+
+/* ---- the result ---- */
+
+/* The same order runs through a full barrier that the releasing thread passes later and the acquiring
+ * one earlier; what is still unfenced then is sent there. */
+static bool through_barrier(const struct sync_site *release, const struct sync_site *acquire)
+{
+	return !release->full && !release->crosses && !release->is_exit && !release->cp_async &&
+		release->max_phase != NONE && release->max_phase < acquire->min_phase;
+}
+
+static void finish(struct pairing *p)
+{
+	struct arena *arena = p->unit->arena;
+	struct handoffs *h = p->h;
+	uint32_t *nfrom = ARENA_NEW(arena, uint32_t, h->n);
+	uint32_t **from = ARENA_NEW(arena, uint32_t *, h->n);
+
+	h->to = ARENA_NEW(arena, struct ids, h->n);
+	h->from = ARENA_NEW(arena, struct ids, h->n);
+	for (uint32_t r = 0; r < h->n; r++) {
+		uint32_t kept = 0;
+
+		for (uint32_t i = 0; i < p->to[r].n; i++) {
+			uint32_t a = p->to[r].v[i];
+
+			if (through_barrier(&h->sites[r], &h->sites[a]))
+				continue;
+			p->to[r].v[kept++] = a;
+			nfrom[a]++;
+		}
+		h->to[r] = (struct ids){p->to[r].v, kept};
+	}
+	for (uint32_t a = 0; a < h->n; a++) {
+		from[a] = ARENA_NEW(arena, uint32_t, nfrom[a]);
+		nfrom[a] = 0;
+	}
+	for (uint32_t r = 0; r < h->n; r++)
+		for (uint32_t i = 0; i < h->to[r].n; i++)
+			from[h->to[r].v[i]][nfrom[h->to[r].v[i]]++] = r;
+	for (uint32_t a = 0; a < h->n; a++)
+		h->from[a] = (struct ids){from[a], nfrom[a]};
+}
+
+void handoff_pair(struct unit *unit, struct handoffs *h)
+{
+	struct pairing p = {.unit = unit, .h = h};
+
+	*h = (struct handoffs){
+		.site_of = ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns),
+		.exit_of = ARENA_NEW(unit->arena, uint32_t, unit->cfg.n),
+	};
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
+		h->site_of[i] = NONE;
+	for (uint32_t b = 0; b < unit->cfg.n; b++)
+		h->exit_of[b] = NONE;
+	collect(&p);
+	p.to = ARENA_NEW(unit->arena, struct pair_list, h->n);
+	if (unit->options->cross_threads) {
+		pair_barriers(&p);
+		pair_cluster(&p);
+		pair_mbarriers(&p);
+		pair_warps(&p);
+		pair_memory(&p);
+		pair_exits(&p);
+		pair_phases(&p);
+	}
+	finish(&p);
+}

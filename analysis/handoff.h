@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hand-offs between threads: which release can be the one that an acquire observes (ISA 8.7, 8.9;
+ * analysis-notes section 5). Sites are the instructions that release or acquire; a pair says that what
+ * one thread did before the release can happen before what another does after the acquire.
+ */
+#pragma once
+
+#include "analysis/unit.h"
+
+struct sync_site {
+	uint32_t insn;   /* exits: the last instruction of the leaving block */
+	uint32_t block;
+	uint8_t kind;    /* enum sync_kind; SYNC_NONE for an exit */
+	bool releases, acquires;
+	bool full;       /* every thread of the CTA passes here before anyone goes on */
+	bool resets;     /* acquire after which foreign facts are exactly what the partners sent */
+	bool crosses;    /* its partner may be in another CTA */
+	bool cp_async;   /* publishes the thread's own cp.async data and nothing else */
+	bool is_exit;
+	bool unknown;    /* barrier id or mbarrier address not known */
+	uint32_t min_phase, max_phase; /* full barriers passed before it: fewest, most (NONE: no bound) */
+};
+
+struct handoffs {
+	struct sync_site *sites;
+	uint32_t n;
+	uint32_t *site_of;      /* by instruction; NONE: no site */
+	uint32_t *exit_of;      /* by block: exit site; NONE */
+	struct ids *to, *from;  /* by site: acquires that a release reaches, releases that an acquire hears */
+	bool any_cross;         /* some pair may join different CTAs */
+	uint32_t assumptions;   /* enum assumption bits that dropped a pair */
+};
+
+void handoff_pair(struct unit *, struct handoffs *);
