@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Facts: what a bit of the flow's sets says. A fact is one generic access in one space, in one form of
+ * its way to an async access. Which facts make an edge with which async access is computed once.
+ */
+#pragma once
+
+#include "analysis/handoff.h"
+#include "base/bits.h"
+
+enum fact_form {
+	FORM_PENDING,  /* done, not fenced: an edge where it meets its async access in this CTA */
+	FORM_INFLIGHT, /* cp.async not waited for: no fence covers it yet, and no edge: a missing wait is another bug */
+	FORM_FENCED,   /* fenced in the writer's CTA; kept because another CTA wants its own fence (spec 3.3) */
+	FORM_ARRIVED,  /* handed to another CTA unfenced */
+	FORM_WEAK,     /* handed to another CTA after a writer-side fence only: `possible` */
+	FORM_COUNT
+};
+
+struct fact {
+	uint32_t access;  /* access number */
+	uint8_t space;    /* enum space: SHARED (own CTA's bytes), CLUSTER (named through mapa), GLOBAL */
+	uint8_t form;     /* enum fact_form */
+	bool reads_only;
+	uint32_t sibling[FORM_COUNT]; /* the same access and space in the other forms; NONE */
+};
+
+struct facts {
+	struct fact *v;
+	uint32_t n;
+	uint32_t *first_of;   /* by access: its facts are first_of[i] .. first_of[i + 1) */
+	struct bits *row;     /* by access (async ones): facts that make an edge there; no words: none */
+	struct bits inflight; /* facts of that form */
+	struct bits spare;    /* facts that never make an edge: INFLIGHT, FENCED */
+	struct bits shared, global; /* PENDING facts a fence of that width settles in its own CTA */
+	uint64_t pairs_ruled_out;
+	uint32_t assumptions; /* that ruled a pair out */
+};
+
+/* `crossing`: some hand-off may lead to another CTA. */
+void facts_collect(struct unit *, bool crossing, struct facts *);
+/* The hazard of a generic and an async access among those asked for; 0: none. */
+uint8_t facts_hazard(const struct access *g, const struct access *a, uint32_t hazards);
+
+/* What a fence does to a set of facts: those in `kill` leave it, each having a FENCED sibling puts that in. */
+struct fence_effect {
+	struct bits kill;
+};
+
+void facts_fence_effects(struct unit *, const struct facts *, struct fence_effect *by_kind);

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The proxy flow: a may-analysis from generic accesses to async ones.
+ *
+ *   state at a point = which facts are pending: done, and not certainly fenced since
+ *   access           puts its facts into own
+ *   fence            takes out of own and foreign what its width covers
+ *   release          sends own and foreign to every acquire it may pair with
+ *   acquire          adds what its partners sent to foreign; a barrier of all threads replaces
+ *                    foreign by what is pending in somebody's own
+ *   async access     meets what is pending: an edge
+ *
+ * Joins are unions and sets only grow, so the worklist ends; a union may claim a pending access
+ * that no real path has, never lose one. Sets with _if[L] are the same facts seen from the threads in
+ * which predicate L holds: a fence under L clears only them, a path on which L is false clears them
+ * vacuously, so that `if (p) fence` and a later `if (p) bulk store` go together (spec 2.4).
+ */
+#include "analysis/flow_state.h"
+
+/* ---- transfer ---- */
+
+static void set_everywhere(struct flow_setup *s, uint32_t fact)
+{
+	bits_set(s->now.own, fact);
+	bits_set(s->now.fresh, fact);
+	for (uint32_t l = 0; l < s->nliterals; l++)
+		bits_set(s->now.own_if[l], fact);
+}
+
+/* The FENCED siblings of the facts of `from` that the fence settles, for facts that have one. */
+static void fenced_siblings(struct flow_setup *s, struct bits from, struct bits kill, struct bits to)
+{
+	for (uint32_t w = 0; w < from.nwords; w++) {
+		uint64_t hit = from.words[w] & kill.words[w];
+
+		for (; hit; hit &= hit - 1) {
+			uint32_t f = w * 64 + (uint32_t)__builtin_ctzll(hit);
+			const struct fact *fact = &s->facts.v[f];
+
+			if (fact->form == FORM_PENDING && fact->sibling[FORM_FENCED] != NONE)
+				bits_set(to, fact->sibling[FORM_FENCED]);
+		}
+	}
+}
+
+static uint32_t cover_bits(enum fence_kind kind)
+{
+	switch (kind) {
+	case FENCE_ASYNC_ALL:
+		return 3;
+	case FENCE_ASYNC_CTA:
+	case FENCE_ASYNC_CLUSTER:
+		return 1;
+	case FENCE_ASYNC_GLOBAL:
+		return 2;
+	case FENCE_NONE:
+	case FENCE_GENERIC_RELEASE:
+	case FENCE_GENERIC_ACQUIRE:
+	case FENCE_GENERIC_RELEASE_READ:
+	case FENCE_TENSORMAP_RELEASE:
+	case FENCE_TENSORMAP_ACQUIRE:
+	case FENCE_MBARRIER_INIT:
+	case FENCE_OTHER:
+		return 0;
+	}
+	return 0;
+}
+
+static void do_fence(struct flow_setup *s, enum fence_kind kind, const struct insn *guarded, uint32_t at)
+{
+	struct bits kill = s->fence[kind].kill;
+	struct state *now = &s->now;
+	bool always = !guarded || guarded->guard == NONE;
+	uint32_t under = always
+		? NONE
+		: flow_literal(s, at, guarded->guard, guarded->guard_negated);
+
+	if (always) {
+		fenced_siblings(s, now->own, kill, now->own);
+		fenced_siblings(s, now->foreign, kill, now->foreign);
+		bits_and_not(now->own, kill);
+		bits_and_not(now->foreign, kill);
+	}
+	for (uint32_t l = 0; l < s->nliterals; l++) {
+		if (!always && l != under)
+			continue;
+		fenced_siblings(s, now->own_if[l], kill, now->own_if[l]);
+		fenced_siblings(s, now->foreign_if[l], kill, now->foreign_if[l]);
+		bits_and_not(now->own_if[l], kill);
+		bits_and_not(now->foreign_if[l], kill);
+		now->uncovered &= ~(cover_bits(kind) << (2 * l));
+	}
+}
+
+static void do_access(struct flow_setup *s, uint32_t access)
+{
+	const struct facts *facts = &s->facts;
+
+	for (uint32_t f = facts->first_of[access]; f < facts->first_of[access + 1]; f++) {
+		uint32_t inflight = facts->v[f].sibling[FORM_INFLIGHT];
+
+		if (facts->v[f].form == (inflight == NONE ? FORM_PENDING : FORM_INFLIGHT))
+			set_everywhere(s, f);
+	}
+}
+
+static bool waits_for_all(const struct flow_setup *s, uint32_t insn)
+{
+	const struct effect *e = &s->unit->effects[insn];
+
+	if (s->unit->fn->insns[insn].guard != NONE)
+		return false;
+	if (e->all || e->count_operand == UINT8_MAX)
+		return e->all;
+	const struct operand *n =
+		insn_operand(s->unit->fn, &s->unit->fn->insns[insn], e->count_operand);
+
+	return n && n->kind == OPERAND_IMM && n->imm == 0;
+}
+
+/* cp.async.wait: what was in flight is complete and from now on needs its fence; with N > 0 some
+ * groups may still be in flight. A group not committed stays in flight under wait_group: counted as
+ * complete too, which only adds. */
+static void do_wait(struct flow_setup *s, uint32_t insn)
+{
+	bool all = waits_for_all(s, insn);
+
+	for (uint32_t f = bits_next(s->facts.inflight, 0); f != NONE;
+		f = bits_next(s->facts.inflight, f + 1)) {
+		if (!bits_has(s->now.own, f))
+			continue;
+		set_everywhere(s, s->facts.v[f].sibling[FORM_PENDING]);
+		if (!all)
+			continue;
+		bits_clear(s->now.own, f);
+		for (uint32_t l = 0; l < s->nliterals; l++)
+			bits_clear(s->now.own_if[l], f);
+	}
+}
+
+static void mark_dirty(struct flow_setup *s, uint32_t block)
+{
+	s->dirty[block / 64] |= UINT64_C(1) << (block % 64);
+}
+
+/* Adds the forms that facts take on their way to another CTA. */
+static void cross(struct flow_setup *s, struct bits set)
+{
+	for (uint32_t f = bits_next(set, 0); f != NONE; f = bits_next(set, f + 1)) {
+		const struct fact *fact = &s->facts.v[f];
+
+		if (fact->form == FORM_PENDING && fact->sibling[FORM_ARRIVED] != NONE)
+			bits_set(set, fact->sibling[FORM_ARRIVED]);
+		if (fact->form == FORM_FENCED && fact->sibling[FORM_WEAK] != NONE)
+			bits_set(set, fact->sibling[FORM_WEAK]);
+	}
+}
+
+/* What a release publishes of a set, into `out`. */
+static void publish(struct flow_setup *s, const struct sync_site *site, struct bits set,
+	struct bits out)
+{
+	if (site->cp_async) {
+		bits_zero(out);
+		for (uint32_t f = bits_next(s->facts.inflight, 0); f != NONE;
+			f = bits_next(s->facts.inflight, f + 1))
+			if (bits_has(set, f))
+				bits_set(out, s->facts.v[f].sibling[FORM_PENDING]);
+		return;
+	}
+	bits_copy(out, set);
+	bits_and_not(out, s->facts.inflight);
+	if (site->crosses)
+		cross(s, out);
+}
+
+static void do_release(struct flow_setup *s, uint32_t number)
+{
+	const struct sync_site *site = &s->handoffs.sites[number];
+	const struct ids *to = &s->handoffs.to[number];
+	const struct insn *insn = site->is_exit ? NULL : &s->unit->fn->insns[site->insn];
+	uint32_t under = insn && insn->guard != NONE
+		? flow_literal(s, site->insn, insn->guard, insn->guard_negated)
+		: NONE;
+	bool grew = false, widened = false;
+
+	if (!to->n)
+		return;
+	publish(s, site, under == NONE ? s->now.own : s->now.own_if[under], s->scratch);
+	grew |= bits_or(s->sent_own[number], s->scratch);
+	if (!site->resets && !site->cp_async && !site->is_exit) {
+		publish(s, site, under == NONE ? s->now.foreign : s->now.foreign_if[under],
+			s->scratch);
+		grew |= bits_or(s->sent_foreign[number], s->scratch);
+	}
+	if (site->full) {
+		widened = bits_or(s->fresh_at[number], s->now.fresh);
+		widened |= (s->now.uncovered & ~s->uncovered_at[number]) != 0;
+		s->uncovered_at[number] |= s->now.uncovered;
+	}
+	if (!grew && !widened)
+		return;
+	for (uint32_t i = 0; i < to->n; i++) {
+		uint32_t q = to->v[i];
+		bool more = bits_or(s->received[q], s->sent_own[number]);
+
+		more |= bits_or(s->received[q], s->sent_foreign[number]);
+		if (more || widened)
+			mark_dirty(s, s->handoffs.sites[q].block);
+	}
+}
+
+/* Facts that a leader has fenced for everybody: every thread had handed them over at the last barrier
+ * of all threads, a fence has since run in a thread that certainly exists, and nobody has made them
+ * anew. G -> barrier -> fence -> this barrier -> A is then ordered (ptx-proxies 1.2: any thread of the
+ * block of A may fence). */
+static void find_suppressed(struct flow_setup *s, uint32_t acquire)
+{
+	const struct ids *from = &s->handoffs.from[acquire];
+	uint32_t covered = 0, uncovered = 0;
+
+	bits_zero(s->suppressed);
+	for (uint32_t i = 0; i < from->n; i++)
+		if (s->handoffs.sites[from->v[i]].is_exit)
+			return;
+	for (uint32_t i = 0; i < from->n; i++)
+		uncovered |= s->uncovered_at[from->v[i]];
+	for (uint32_t l = 0; l < s->nliterals; l++)
+		if (s->literals[l].some_thread)
+			covered |= ~(uncovered >> (2 * l)) & 3;
+	if (!covered)
+		return;
+	if (covered & 1)
+		bits_or(s->suppressed, s->facts.shared);
+	if (covered & 2)
+		bits_or(s->suppressed, s->facts.global);
+	for (uint32_t i = 0; i < from->n; i++)
+		bits_and_not(s->suppressed, s->fresh_at[from->v[i]]);
+}
+
+static void do_acquire(struct flow_setup *s, uint32_t number)
+{
+	const struct sync_site *site = &s->handoffs.sites[number];
+	struct bits received = s->received[number];
+	bool guarded = s->unit->fn->insns[site->insn].guard != NONE;
+
+	if (site->resets && !guarded) {
+		bits_zero(s->now.foreign);
+		for (uint32_t l = 0; l < s->nliterals; l++)
+			bits_zero(s->now.foreign_if[l]);
+		if (site->full) {
+			find_suppressed(s, number);
+			received = s->scratch2;
+			bits_copy(received, s->received[number]);
+			bits_and_not(received, s->suppressed);
+			bits_and_not(s->now.own, s->suppressed);
+			for (uint32_t l = 0; l < s->nliterals; l++)
+				bits_and_not(s->now.own_if[l], s->suppressed);
+		}
+	}
+	if (site->full && !guarded) {
+		bits_zero(s->now.fresh);
+		s->now.uncovered = UINT32_MAX;
+	}
+	bits_or(s->now.foreign, received);
+	for (uint32_t l = 0; l < s->nliterals; l++)
+		bits_or(s->now.foreign_if[l], received);
+}
+
+static void do_async(struct flow_setup *s, const struct event *e, const struct visitor *visitor)
+{
+	const struct insn *insn = &s->unit->fn->insns[e->insn];
+	uint32_t under = insn->guard == NONE
+		? NONE
+		: flow_literal(s, e->insn, insn->guard, insn->guard_negated);
+	struct bits own = under == NONE ? s->now.own : s->now.own_if[under];
+	struct bits foreign = under == NONE ? s->now.foreign : s->now.foreign_if[under];
+
+	if (visitor && visitor->meets)
+		visitor->meets(visitor->data, e->arg, own, foreign);
+}
+
+static void do_literal(struct flow_setup *s, uint32_t l)
+{
+	bits_copy(s->now.own_if[l], s->now.own);
+	bits_copy(s->now.foreign_if[l], s->now.foreign);
+	s->now.uncovered |= UINT32_C(3) << (2 * l);
+}
+
+void flow_step(struct flow_setup *s, uint32_t number, bool solving,
+	const struct visitor *visitor)
+{
+	const struct event *e = &s->events[number];
+
+
+	if (visitor && visitor->before)
+		visitor->before(visitor->data, number);
+	switch ((enum event_kind)e->kind) {
+	case EVENT_COMPLETE:
+		for (uint32_t i = 0; i < e->facts.n; i++) {
+			bits_clear(s->now.own, e->facts.v[i]);
+			for (uint32_t l = 0; l < s->nliterals; l++)
+				bits_clear(s->now.own_if[l], e->facts.v[i]);
+		}
+		break;
+	case EVENT_PLACED:
+		do_fence(s, (enum fence_kind)e->fence, NULL, e->insn);
+		break;
+	case EVENT_LITERAL:
+		do_literal(s, e->arg);
+		break;
+	case EVENT_FENCE: {
+		uint8_t kind = s->existing ? s->existing[e->insn] : s->unit->effects[e->insn].fence;
+
+		do_fence(s, (enum fence_kind)kind, &s->unit->fn->insns[e->insn], e->insn);
+		break;
+	}
+	case EVENT_ACCESS:
+		do_access(s, e->arg);
+		break;
+	case EVENT_WAIT:
+		do_wait(s, e->insn);
+		break;
+	case EVENT_RELEASE:
+		if (solving)
+			do_release(s, e->arg);
+		break;
+	case EVENT_ACQUIRE:
+		do_acquire(s, e->arg);
+		break;
+	case EVENT_ASYNC:
+		do_async(s, e, visitor);
+		break;
+	}
+}
+
+/* ---- solver ---- */
+
+static void state_copy(const struct flow_setup *s, struct state *to, const struct state *from)
+{
+	bits_copy(to->own, from->own);
+	bits_copy(to->foreign, from->foreign);
+	bits_copy(to->fresh, from->fresh);
+	for (uint32_t l = 0; l < s->nliterals; l++) {
+		bits_copy(to->own_if[l], from->own_if[l]);
+		bits_copy(to->foreign_if[l], from->foreign_if[l]);
+	}
+	to->uncovered = from->uncovered;
+}
+
+static void state_zero(const struct flow_setup *s, struct state *st)
+{
+	bits_zero(st->own);
+	bits_zero(st->foreign);
+	bits_zero(st->fresh);
+	for (uint32_t l = 0; l < s->nliterals; l++) {
+		bits_zero(st->own_if[l]);
+		bits_zero(st->foreign_if[l]);
+	}
+	st->uncovered = 0;
+}
+
+void flow_enter(struct flow_setup *s, uint32_t block)
+{
+	state_copy(s, &s->now, &s->in[block]);
+}
+
+/* Joins setup->now into a successor, as seen on an edge on which `holds` is true and `fails` false
+ * (literals; NONE: not known). */
+static bool join(struct flow_setup *s, uint32_t succ, uint32_t holds, uint32_t fails)
+{
+	struct state *in = &s->in[succ], *now = &s->now;
+	struct bits own = holds == NONE ? now->own : now->own_if[holds];
+	struct bits foreign = holds == NONE ? now->foreign : now->foreign_if[holds];
+	bool grew = !s->reached[succ];
+	uint32_t uncovered = now->uncovered;
+
+	s->reached[succ] = true;
+	grew |= bits_or(in->own, own);
+	grew |= bits_or(in->foreign, foreign);
+	grew |= bits_or(in->fresh, now->fresh);
+	for (uint32_t l = 0; l < s->nliterals; l++) {
+		if (l == fails)
+			continue; /* vacuous: no thread here satisfies it */
+		grew |= bits_or_and(in->own_if[l], now->own_if[l], own);
+		grew |= bits_or_and(in->foreign_if[l], now->foreign_if[l], foreign);
+	}
+	if (fails != NONE)
+		uncovered &= ~(UINT32_C(3) << (2 * fails));
+	grew |= (uncovered & ~in->uncovered) != 0;
+	in->uncovered |= uncovered;
+	return grew;
+}
+
+static void join_succs(struct flow_setup *s, uint32_t b)
+{
+	const struct block *block = &s->unit->cfg.blocks[b];
+	uint32_t taken = NONE, fallen = NONE;
+
+	if (block->succ.n == 2 && block->count && s->nliterals) {
+		uint32_t last = flow_last_insn(block);
+		const struct insn *insn = &s->unit->fn->insns[last];
+
+		taken = flow_literal(s, last, insn->guard, insn->guard_negated);
+		fallen = flow_literal(s, last, insn->guard, !insn->guard_negated);
+	}
+	for (uint32_t i = 0; i < block->succ.n; i++) {
+		uint32_t holds = i == 0 ? taken : fallen, fails = i == 0 ? fallen : taken;
+
+		if (join(s, block->succ.v[i], holds, fails))
+			mark_dirty(s, block->succ.v[i]);
+	}
+}
+
+static uint32_t next_dirty(const struct flow_setup *s, uint32_t from)
+{
+	struct bits dirty = {s->dirty, (s->unit->cfg.n + 63) / 64};
+
+	return bits_next(dirty, from);
+}
+
+static void reset_run(struct flow_setup *s)
+{
+	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
+		state_zero(s, &s->in[b]);
+		s->reached[b] = false;
+	}
+	for (uint32_t i = 0; i < s->handoffs.n; i++) {
+		bits_zero(s->sent_own[i]);
+		bits_zero(s->sent_foreign[i]);
+		bits_zero(s->received[i]);
+		bits_zero(s->fresh_at[i]);
+		s->uncovered_at[i] = 0;
+	}
+	s->in[0].uncovered = UINT32_MAX;
+	s->reached[0] = true;
+}
+
+void flow_solve(struct flow_setup *s, const struct fence_view *view, struct flow *flow)
+{
+	*flow = (struct flow){
+		.pairs_ruled_out = s->facts.pairs_ruled_out,
+		.assumptions = s->facts.assumptions | s->handoffs.assumptions,
+	};
+	if (s->trivial || !s->unit->cfg.n)
+		return;
+	s->existing = view ? view->existing : NULL;
+	flow_merge_events(s, view);
+	reset_run(s);
+	mark_dirty(s, 0);
+	for (uint32_t b = next_dirty(s, 0); b != NONE && !budget_spent(s->unit->budget);) {
+		s->dirty[b / 64] &= ~(UINT64_C(1) << (b % 64));
+		flow_enter(s, b);
+		for (uint32_t e = flow_first(s, b); e < flow_end(s, b); e++)
+			flow_step(s, e, true, NULL);
+		join_succs(s, b);
+		uint32_t next = next_dirty(s, b + 1 < s->unit->cfg.n ? b + 1 : 0);
+
+		b = next == NONE ? next_dirty(s, 0) : next;
+	}
+	flow->incomplete = s->unit->budget->spent;
+	flow_collect_edges(s, flow);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: a solved flow. Out: its edges, each generic access once with each async access it meets, with
+ * the strongest confidence any of its forms gives and one way from the one to the other.
+ */
+#include "analysis/flow_state.h"
+
+#include <stdlib.h>
+
+struct meeting { /* facts of one async access, while its block is walked */
+	uint32_t async, fact;
+	bool own, foreign;
+};
+
+struct meetings {
+	struct flow_setup *s;
+	struct meeting *v;
+	uint32_t n, cap;
+};
+
+static void note_meeting(void *data, uint32_t access, struct bits own, struct bits foreign)
+{
+	struct meetings *m = data;
+	struct bits row = m->s->facts.row[access];
+
+	for (uint32_t w = 0; w < row.nwords; w++) {
+		uint64_t hit = row.words[w] & (own.words[w] | foreign.words[w]);
+
+		for (; hit; hit &= hit - 1) {
+			uint32_t bit = (uint32_t)__builtin_ctzll(hit);
+			struct meeting meeting = {access, w * 64 + bit,
+				own.words[w] >> bit & 1, foreign.words[w] >> bit & 1};
+
+			ARENA_PUSH(m->s->unit->arena, m->v, m->n, m->cap, meeting);
+		}
+	}
+}
+
+/* ---- the way ---- */
+
+
+/* Does release r publish the fact, in this form or in the one it has before it crosses? */
+static bool publishes(const struct flow_setup *s, uint32_t r, uint32_t fact, bool own)
+{
+	struct bits sent = own ? s->sent_own[r] : s->sent_foreign[r];
+
+	return bits_has(sent, fact);
+}
+
+static bool hears(const struct flow_setup *s, uint32_t q, uint32_t fact)
+{
+	return bits_has(s->received[q], fact);
+}
+
+/* The acquire through which a foreign fact came to event `event` of block `b`: backward search. */
+static uint32_t find_acquire(struct flow_setup *s, uint32_t b, uint32_t event, uint32_t fact)
+{
+	struct arena *arena = s->unit->arena;
+	uint32_t *stack = NULL, n = 0, cap = 0;
+	bool *seen = ARENA_NEW(arena, bool, s->unit->cfg.n);
+	uint32_t end = event;
+
+	for (;;) {
+		for (uint32_t e = end; e-- > flow_first(s, b);)
+			if (s->events[e].kind == EVENT_ACQUIRE && hears(s, s->events[e].arg, fact))
+				return s->events[e].arg;
+		const struct block *block = &s->unit->cfg.blocks[b];
+
+		for (uint32_t i = 0; i < block->pred.n; i++) {
+			uint32_t p = block->pred.v[i];
+
+			if (seen[p] || !s->reached[p])
+				continue;
+			seen[p] = true;
+			ARENA_PUSH(arena, stack, n, cap, p);
+		}
+		if (!n)
+			return NONE;
+		b = stack[--n];
+		end = flow_end(s, b);
+	}
+}
+
+/* The partner that published it: one that had it as its own, if there is one. */
+static uint32_t find_release(const struct flow_setup *s, uint32_t q, uint32_t fact, bool *own)
+{
+	const struct ids *from = &s->handoffs.from[q];
+
+	for (uint32_t i = 0; i < from->n; i++) {
+		if (publishes(s, from->v[i], fact, true)) {
+			*own = true;
+			return from->v[i];
+		}
+	}
+	for (uint32_t i = 0; i < from->n; i++) {
+		if (publishes(s, from->v[i], fact, false)) {
+			*own = false;
+			return from->v[i];
+		}
+	}
+	return NONE;
+}
+
+static uint32_t release_event(const struct flow_setup *s, uint32_t r)
+{
+	uint32_t b = s->handoffs.sites[r].block;
+
+	for (uint32_t e = flow_first(s, b); e < flow_end(s, b); e++)
+		if (s->events[e].kind == EVENT_RELEASE && s->events[e].arg == r)
+			return e;
+	return flow_end(s, b);
+}
+
+#define HOPS_MAX 8
+
+struct way {
+	uint32_t sites[2 * HOPS_MAX], n; /* acquire, release, acquire, ... from the async access back */
+	bool unknown;                    /* some barrier on it is not known */
+};
+
+static struct way find_way(struct flow_setup *s, uint32_t async_event, uint32_t block, uint32_t fact)
+{
+	struct way way = {0};
+	uint32_t event = async_event;
+
+	while (way.n < 2 * HOPS_MAX) {
+		bool own = true;
+		uint32_t q = find_acquire(s, block, event, fact);
+		uint32_t r = q == NONE ? NONE : find_release(s, q, fact, &own);
+
+		if (r == NONE)
+			break;
+		way.sites[way.n++] = q;
+		way.sites[way.n++] = r;
+		way.unknown |= s->handoffs.sites[q].unknown || s->handoffs.sites[r].unknown;
+		if (own)
+			break;
+		block = s->handoffs.sites[r].block;
+		event = release_event(s, r);
+	}
+	return way;
+}
+
+/* ---- edges ---- */
+
+static uint8_t confidence(struct flow_setup *s, const struct meeting *m, const struct way *way)
+{
+	struct unit *unit = s->unit;
+	const struct fact *fact = &s->facts.v[m->fact];
+	const struct access *a = &unit->accesses.v[m->async];
+	const struct access *g = &unit->accesses.v[fact->access];
+	struct overlap o = access_overlap(unit->values, &unit->accesses, fact->access, m->async,
+		unit->options, unit->arena);
+
+	if (fact->form == FORM_WEAK || g->call || a->call)
+		return CONFIDENCE_POSSIBLE;
+	if (fact->space == SPACE_SHARED && g->peer && !g->address.own_cta)
+		return CONFIDENCE_POSSIBLE; /* mapa may name the own CTA: its rank is not known */
+	if (!m->own && way->unknown)
+		return CONFIDENCE_POSSIBLE;
+	if (!m->own && o.confidence > CONFIDENCE_LIKELY)
+		return CONFIDENCE_LIKELY;
+	return o.confidence;
+}
+
+static const uint32_t *make_path(struct flow_setup *s, const struct edge *edge, const struct way *way,
+	uint32_t *n)
+{
+	uint32_t *path = ARENA_NEW(s->unit->arena, uint32_t, way->n + 2);
+
+	*n = 0;
+	path[(*n)++] = s->unit->accesses.v[edge->generic].insn;
+	for (uint32_t i = way->n; i-- > 0;)
+		path[(*n)++] = s->handoffs.sites[way->sites[i]].insn;
+	path[(*n)++] = s->unit->accesses.v[edge->async].insn;
+	return path;
+}
+
+static void describe(struct flow_setup *s, const struct meeting *m, struct way *way, struct edge *edge)
+{
+	const struct fact *fact = &s->facts.v[m->fact];
+	const struct access *g = &s->unit->accesses.v[fact->access];
+	const struct access *a = &s->unit->accesses.v[m->async];
+
+	*edge = (struct edge){
+		.generic = fact->access,
+		.async = m->async,
+		.hazard = facts_hazard(g, a, s->unit->options->hazards),
+		.space = fact->space,
+		.confidence = confidence(s, m, way),
+		.own = m->own,
+		.foreign = m->foreign,
+		.cross_cta = fact->form == FORM_ARRIVED || fact->form == FORM_WEAK,
+		.weak = fact->form == FORM_WEAK,
+		.cp_async = g->cp_async && fact->space != SPACE_GLOBAL,
+		.release = NONE,
+		.acquire = NONE,
+	};
+	edge->waiting_side = edge->cross_cta;
+	if (way->n) {
+		edge->acquire = s->handoffs.sites[way->sites[0]].insn;
+		edge->release = s->handoffs.sites[way->sites[1]].insn;
+		edge->waiting_side |= s->handoffs.sites[way->sites[way->n - 1]].cp_async;
+	}
+	edge->path = make_path(s, edge, way, &edge->npath);
+}
+
+/* One edge per pair and space: the better confidence wins, the ways of both count. */
+static void merge(struct edge *into, const struct edge *other)
+{
+	bool better = other->confidence > into->confidence ||
+		(other->confidence == into->confidence && into->weak && !other->weak);
+	bool own = into->own | other->own, foreign = into->foreign | other->foreign;
+
+	if (better)
+		*into = *other;
+	into->own = own;
+	into->foreign = foreign;
+}
+
+static int by_pair(const void *x, const void *y)
+{
+	const struct edge *a = x, *b = y;
+
+	if (a->generic != b->generic)
+		return a->generic < b->generic ? -1 : 1;
+	if (a->async != b->async)
+		return a->async < b->async ? -1 : 1;
+	if (a->space != b->space)
+		return a->space < b->space ? -1 : 1;
+	return a->cross_cta < b->cross_cta ? -1 : a->cross_cta > b->cross_cta;
+}
+
+static void sort_and_merge(struct flow *flow)
+{
+	uint32_t kept = 0;
+
+	if (!flow->nedges)
+		return;
+	qsort(flow->edges, flow->nedges, sizeof(*flow->edges), by_pair);
+	for (uint32_t i = 1; i < flow->nedges; i++) {
+		if (flow->edges[kept].generic == flow->edges[i].generic &&
+			flow->edges[kept].async == flow->edges[i].async &&
+			flow->edges[kept].space == flow->edges[i].space)
+			merge(&flow->edges[kept], &flow->edges[i]);
+		else
+			flow->edges[++kept] = flow->edges[i];
+	}
+	flow->nedges = kept + 1;
+}
+
+void flow_collect_edges(struct flow_setup *s, struct flow *flow)
+{
+	struct meetings m = {.s = s};
+	struct visitor visitor = {.data = &m, .meets = note_meeting};
+	uint32_t cap = 0;
+
+	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
+		uint32_t last_fact = NONE, known = 0;
+		struct way way = {0};
+
+		if (!s->reached[b])
+			continue;
+		flow_enter(s, b);
+		for (uint32_t e = flow_first(s, b); e < flow_end(s, b); e++) {
+			known = m.n;
+			flow_step(s, e, false, &visitor);
+			for (uint32_t i = known; i < m.n; i++) {
+				struct edge edge;
+
+				if (m.v[i].own)
+					way = (struct way){0};
+				else if (m.v[i].fact != last_fact)
+					way = find_way(s, e, b, m.v[i].fact);
+				last_fact = m.v[i].own ? NONE : m.v[i].fact;
+				describe(s, &m.v[i], &way, &edge);
+				ARENA_PUSH(s->unit->arena, flow->edges, flow->nedges, cap, edge);
+			}
+			m.n = 0;
+		}
+	}
+	sort_and_merge(flow);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: a unit with its accesses and hand-offs. Out: per block the events that the flow looks at, the
+ * predicates under which fences run (literals), and the sets of the solver. Ten thousand instructions
+ * become a few hundred events. Invariant: what changes or reads the state of the flow is an event.
+ */
+#include "analysis/flow_state.h"
+
+#include <stdlib.h>
+
+/* ---- literals ---- */
+
+static bool same_literal(const struct literal *a, uint32_t number, bool negated)
+{
+	return a->number == number && a->negated == negated;
+}
+
+uint32_t flow_literal(const struct flow_setup *s, uint32_t insn, uint32_t reg, bool negated)
+{
+	struct operand guard = {.kind = OPERAND_REG, .id = reg};
+
+	if (reg == NONE || !s->nliterals)
+		return NONE;
+	uint32_t number = value_number(s->unit->values, insn, &guard);
+
+	for (uint32_t i = 0; i < s->nliterals; i++)
+		if (same_literal(&s->literals[i], number, negated))
+			return i;
+	return NONE;
+}
+
+static void literal_add(struct flow_setup *s, uint32_t insn, uint32_t reg, bool negated)
+{
+	struct operand guard = {.kind = OPERAND_REG, .id = reg};
+
+	if (reg == NONE || s->nliterals == LITERALS_MAX)
+		return;
+	uint32_t number = value_number(s->unit->values, insn, &guard);
+
+	for (uint32_t i = 0; i < s->nliterals; i++) {
+		if (!same_literal(&s->literals[i], number, negated))
+			continue;
+		s->literals[i].some_thread |=
+			value_some_thread(s->unit->values, insn, &guard, negated);
+		return;
+	}
+	s->literals[s->nliterals++] = (struct literal){
+		.number = number,
+		.negated = negated,
+		.some_thread = value_some_thread(s->unit->values, insn, &guard, negated),
+	};
+}
+
+/* The branches that decide whether block b runs, nearest first, up to three. */
+static void literals_of_branches(struct flow_setup *s, uint32_t b)
+{
+	const struct cfg *cfg = &s->unit->cfg;
+	uint32_t found = 0;
+
+	for (uint32_t d = cfg->blocks[b].idom; d != NONE && found < 3; d = cfg->blocks[d].idom) {
+		const struct block *block = &cfg->blocks[d];
+
+		if (block->succ.n != 2 || !block->count || cfg_postdominates(cfg, b, d))
+			continue;
+		const struct insn *insn = &s->unit->fn->insns[flow_last_insn(block)];
+
+		if (insn->guard == NONE)
+			continue;
+		bool taken = cfg_dominates(cfg, block->succ.v[0], b);
+
+		if (taken == cfg_dominates(cfg, block->succ.v[1], b))
+			continue;
+		literal_add(s, flow_last_insn(block), insn->guard, insn->guard_negated == taken);
+		found++;
+	}
+}
+
+static void find_literals(struct flow_setup *s)
+{
+	const struct unit *unit = s->unit;
+
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+		if (unit->effects[i].fence == FENCE_NONE || unit->cfg.block_of[i] == NONE)
+			continue;
+		literal_add(s, i, unit->fn->insns[i].guard, unit->fn->insns[i].guard_negated);
+		literals_of_branches(s, unit->cfg.block_of[i]);
+	}
+}
+
+/* ---- events ---- */
+
+struct event_list {
+	struct event *v;
+	uint32_t n, cap;
+};
+
+static void event_add(struct flow_setup *s, struct event_list *list, struct event e)
+{
+	ARENA_PUSH(s->unit->arena, list->v, list->n, list->cap, e);
+}
+
+/* Definitions of the watched predicates at which a literal may change its value. */
+static struct bits *literal_definitions(struct flow_setup *s)
+{
+	struct unit *unit = s->unit;
+	struct bits *at = ARENA_NEW(unit->arena, struct bits, unit->fn->ninsns + 1);
+
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+		const struct insn *insn = &unit->fn->insns[i];
+
+		if (insn->guard == NONE || unit->cfg.block_of[i] == NONE)
+			continue;
+		for (uint32_t negated = 0; negated < 2; negated++) {
+			uint32_t l = flow_literal(s, i, insn->guard, negated);
+
+			if (l == NONE || value_number_invariant(unit->values, s->literals[l].number))
+				continue;
+			struct ids defs = value_definitions(unit->values, i, insn->guard);
+
+			for (uint32_t d = 0; d < defs.n; d++) {
+				if (!at[defs.v[d]].words)
+					at[defs.v[d]] = bits_new(unit->arena, LITERALS_MAX);
+				bits_set(at[defs.v[d]], l);
+			}
+		}
+	}
+	return at;
+}
+
+/* For each instruction the load facts that are complete there. */
+static struct ids *load_completions(struct flow_setup *s)
+{
+	struct unit *unit = s->unit;
+	struct ids *at = ARENA_NEW(unit->arena, struct ids, unit->fn->ninsns + 1);
+	struct loads *loads = NULL;
+
+	if (!(unit->options->assume & ASSUME_CONSUMED_LOADS))
+		return at;
+	for (uint32_t f = 0; f < s->facts.n; f++) {
+		const struct access *g = &unit->accesses.v[s->facts.v[f].access];
+
+		if (s->facts.v[f].form != FORM_PENDING || g->writes || g->cp_async || g->call)
+			continue;
+		if (!loads)
+			loads = loads_prepare(unit);
+		struct ids ends = load_completed_at(loads, g->insn);
+
+		for (uint32_t i = 0; i < ends.n; i++) {
+			struct ids *list = &at[ends.v[i]];
+			uint32_t *v = ARENA_NEW(unit->arena, uint32_t, list->n + 1);
+
+			memcpy(v, list->v, list->n * sizeof(*v));
+			v[list->n] = f;
+			*list = (struct ids){v, list->n + 1};
+		}
+	}
+	return at;
+}
+
+static void events_of_insn(struct flow_setup *s, struct event_list *list, uint32_t i,
+	uint32_t *next_access, struct ids complete, struct bits literals)
+{
+	const struct unit *unit = s->unit;
+	const struct effect *e = &unit->effects[i];
+	uint32_t first = *next_access, end, site = s->handoffs.site_of[i];
+
+	for (end = first; end < unit->accesses.n && unit->accesses.v[end].insn == i; end++)
+		;
+	*next_access = end;
+	if (complete.n)
+		event_add(s, list, (struct event){.insn = i, .kind = EVENT_COMPLETE, .facts = complete});
+	for (uint32_t l = 0; literals.words && l < s->nliterals; l++)
+		if (bits_has(literals, l))
+			event_add(s, list, (struct event){.insn = i, .kind = EVENT_LITERAL, .arg = l});
+	if (e->fence != FENCE_NONE)
+		event_add(s, list, (struct event){.insn = i, .kind = EVENT_FENCE});
+	for (uint32_t k = first; k < end; k++)
+		if (unit->accesses.v[k].proxy == PROXY_GENERIC &&
+			s->facts.first_of[k] < s->facts.first_of[k + 1])
+			event_add(s, list, (struct event){.insn = i, .kind = EVENT_ACCESS, .arg = k});
+	if (e->sync == SYNC_CPASYNC_WAIT)
+		event_add(s, list, (struct event){.insn = i, .kind = EVENT_WAIT});
+	if (site != NONE && s->handoffs.sites[site].releases)
+		event_add(s, list, (struct event){.insn = i, .kind = EVENT_RELEASE, .arg = site});
+	if (site != NONE && s->handoffs.sites[site].acquires)
+		event_add(s, list, (struct event){.insn = i, .kind = EVENT_ACQUIRE, .arg = site});
+	for (uint32_t k = first; k < end; k++)
+		if (unit->accesses.v[k].proxy == PROXY_ASYNC && s->facts.row[k].words)
+			event_add(s, list, (struct event){.insn = i, .kind = EVENT_ASYNC, .arg = k});
+}
+
+/* The accesses come sorted by instruction: the first one at or after an instruction. */
+static uint32_t access_from(const struct accesses *accesses, uint32_t insn)
+{
+	uint32_t lo = 0, hi = accesses->n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (accesses->v[mid].insn < insn)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void collect_events(struct flow_setup *s)
+{
+	struct unit *unit = s->unit;
+	struct bits *literals = literal_definitions(s);
+	struct ids *complete = load_completions(s);
+	struct event_list list = {0};
+
+	s->base_of = ARENA_NEW(unit->arena, uint32_t, unit->cfg.n + 1);
+	for (uint32_t b = 0; b < unit->cfg.n; b++) {
+		const struct block *block = &unit->cfg.blocks[b];
+		uint32_t next = access_from(&unit->accesses, block->first);
+
+		s->base_of[b] = list.n;
+		for (uint32_t i = block->first; i < block->first + block->count; i++)
+			events_of_insn(s, &list, i, &next, complete[i], literals[i]);
+		if (s->handoffs.exit_of[b] != NONE)
+			event_add(s, &list,
+				(struct event){.insn = block->first + block->count,
+					.kind = EVENT_RELEASE,
+					.arg = s->handoffs.exit_of[b]});
+	}
+	s->base_of[unit->cfg.n] = list.n;
+	s->base = list.v;
+}
+
+static int placed_order(const void *a, const void *b)
+{
+	const struct placed_fence *x = a, *y = b;
+
+	return x->before < y->before ? -1 : x->before > y->before;
+}
+
+/* Events with the planned fences merged in; a planned fence stands before its instruction. */
+void flow_merge_events(struct flow_setup *s, const struct fence_view *view)
+{
+	struct unit *unit = s->unit;
+	uint32_t nplaced = view ? view->nplaced : 0, base_n = s->base_of[unit->cfg.n];
+	struct placed_fence *placed = ARENA_NEW(unit->arena, struct placed_fence, nplaced);
+
+	if (nplaced)
+		memcpy(placed, view->placed, nplaced * sizeof(*placed));
+	qsort(placed, nplaced, sizeof(*placed), placed_order);
+	if (s->events_cap < base_n + nplaced) {
+		s->events_cap = base_n + nplaced + 64;
+		s->events = ARENA_NEW(unit->arena, struct event, s->events_cap);
+	}
+	s->nevents = 0;
+	for (uint32_t b = 0; b < unit->cfg.n; b++) {
+		const struct block *block = &unit->cfg.blocks[b];
+		uint32_t k = s->base_of[b], p = 0, hi = nplaced;
+
+		while (p < hi) { /* first planned fence of the block */
+			uint32_t mid = p + (hi - p) / 2;
+
+			if (placed[mid].before < block->first)
+				p = mid + 1;
+			else
+				hi = mid;
+		}
+		s->events_of[b] = s->nevents;
+		for (; k < s->base_of[b + 1]; k++) {
+			for (; p < nplaced && placed[p].before < block->first + block->count &&
+				placed[p].before <= s->base[k].insn;
+				p++)
+				s->events[s->nevents++] = (struct event){
+					.insn = placed[p].before,
+					.kind = EVENT_PLACED,
+					.fence = placed[p].kind};
+			s->events[s->nevents++] = s->base[k];
+		}
+		for (; p < nplaced && placed[p].before < block->first + block->count; p++)
+			s->events[s->nevents++] = (struct event){.insn = placed[p].before,
+				.kind = EVENT_PLACED,
+				.fence = placed[p].kind};
+	}
+	s->events_of[unit->cfg.n] = s->nevents;
+}
+
+/* ---- setup ---- */
+
+static struct state state_new(struct flow_setup *s)
+{
+	struct arena *arena = s->unit->arena;
+	struct state st = {
+		.own = bits_new(arena, s->facts.n),
+		.foreign = bits_new(arena, s->facts.n),
+		.fresh = bits_new(arena, s->facts.n),
+	};
+
+	for (uint32_t l = 0; l < s->nliterals; l++) {
+		st.own_if[l] = bits_new(arena, s->facts.n);
+		st.foreign_if[l] = bits_new(arena, s->facts.n);
+	}
+	return st;
+}
+
+struct flow_setup *flow_prepare(struct unit *unit)
+{
+	struct arena *arena = unit->arena;
+	struct flow_setup *s = ARENA_NEW(arena, struct flow_setup, 1);
+
+	s->unit = unit;
+	handoff_pair(unit, &s->handoffs);
+	facts_collect(unit, s->handoffs.any_cross, &s->facts);
+	s->trivial = !s->facts.n;
+	if (s->trivial)
+		return s;
+	facts_fence_effects(unit, &s->facts, s->fence);
+	find_literals(s);
+	collect_events(s);
+	s->events_of = ARENA_NEW(arena, uint32_t, unit->cfg.n + 1);
+	s->in = ARENA_NEW(arena, struct state, unit->cfg.n);
+	s->reached = ARENA_NEW(arena, bool, unit->cfg.n);
+	for (uint32_t b = 0; b < unit->cfg.n; b++)
+		s->in[b] = state_new(s);
+	s->now = state_new(s);
+	s->sent_own = ARENA_NEW(arena, struct bits, s->handoffs.n);
+	s->sent_foreign = ARENA_NEW(arena, struct bits, s->handoffs.n);
+	s->received = ARENA_NEW(arena, struct bits, s->handoffs.n);
+	s->fresh_at = ARENA_NEW(arena, struct bits, s->handoffs.n);
+	s->uncovered_at = ARENA_NEW(arena, uint32_t, s->handoffs.n);
+	for (uint32_t i = 0; i < s->handoffs.n; i++) {
+		s->sent_own[i] = bits_new(arena, s->facts.n);
+		s->sent_foreign[i] = bits_new(arena, s->facts.n);
+		s->received[i] = bits_new(arena, s->facts.n);
+		s->fresh_at[i] = bits_new(arena, s->facts.n);
+	}
+	s->scratch = bits_new(arena, s->facts.n);
+	s->scratch2 = bits_new(arena, s->facts.n);
+	s->suppressed = bits_new(arena, s->facts.n);
+	s->dirty = ARENA_NEW(arena, uint64_t, (unit->cfg.n + 63) / 64);
+	return s;
+}

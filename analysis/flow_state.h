@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The machinery of the proxy flow, shared by its solver (flow.c), the edges (flow_edges.c), the demands
+ * on the planner (demand.c) and the dumps. Nothing outside analysis/ includes it.
+ */
+#pragma once
+
+#include "analysis/facts.h"
+#include "analysis/flow.h"
+#include "analysis/loads.h"
+
+enum event_kind {
+	EVENT_COMPLETE, /* loads that are complete here: list of facts */
+	EVENT_PLACED,   /* a planned fence */
+	EVENT_LITERAL,  /* a predicate that a literal watches gets a new value */
+	EVENT_FENCE,
+	EVENT_ACCESS,   /* a generic access */
+	EVENT_WAIT,     /* cp.async.wait_group / wait_all */
+	EVENT_RELEASE,
+	EVENT_ACQUIRE,
+	EVENT_ASYNC
+};
+
+struct event {
+	uint32_t insn;
+	uint8_t kind;      /* enum event_kind; events of one instruction come in this order */
+	uint8_t fence;     /* PLACED: enum fence_kind */
+	uint32_t arg;      /* ACCESS, ASYNC: access; RELEASE, ACQUIRE: site; LITERAL: literal */
+	struct ids facts;  /* COMPLETE */
+};
+
+/* A predicate under which some fence runs: `number` is its value number, `negated` for @!p. */
+struct literal {
+	uint32_t number;
+	bool negated;
+	bool some_thread; /* at least one thread of the CTA certainly satisfies it */
+};
+
+#define LITERALS_MAX 6
+
+/*
+ * The state at a point. Sets of facts:
+ *   own      done by this thread          foreign  done by others that happened before
+ *   fresh    done by this thread since the last barrier of all threads
+ *   own_if[L], foreign_if[L]: pending even in the threads in which literal L holds
+ * and for each literal (and for "always") whether a fence has certainly run since the last barrier of
+ * all threads, stored negated so that every join is a union.
+ */
+struct state {
+	struct bits own, foreign, fresh;
+	struct bits own_if[LITERALS_MAX], foreign_if[LITERALS_MAX];
+	uint32_t uncovered; /* bit 2 * L: no shared fence for certain, bit 2 * L + 1: no global one */
+};
+
+struct flow_setup {
+	struct unit *unit;
+	struct handoffs handoffs;
+	struct facts facts;
+	struct fence_effect fence[FENCE_OTHER + 1];
+	struct literal literals[LITERALS_MAX];
+	uint32_t nliterals;
+	struct event *base;       /* events that do not depend on the fences in force */
+	uint32_t *base_of;        /* by block: base_of[b] .. base_of[b + 1) */
+	bool trivial;             /* no fact can meet an async access: nothing to solve */
+	/* the latest run */
+	struct event *events;
+	uint32_t nevents, events_cap;
+	uint32_t *events_of;
+	const uint8_t *existing;
+	struct state *in;         /* by block */
+	bool *reached;
+	struct state now;
+	struct bits *sent_own, *sent_foreign; /* by release site, conversions of crossing included */
+	struct bits *received;    /* by acquire site */
+	struct bits *fresh_at;    /* by full barrier site */
+	uint32_t *uncovered_at;
+	struct bits scratch, scratch2, suppressed;
+	uint64_t *dirty;          /* blocks, one bit each */
+	struct bits *load_ends;
+};
+
+/* What a pass over a block's events can be told beside the state. */
+struct visitor {
+	void *data;
+	/* an async access meets these pending facts (already restricted by its guard) */
+	void (*meets)(void *data, uint32_t access, struct bits own, struct bits foreign);
+	/* the state just before an event */
+	void (*before)(void *data, uint32_t event);
+};
+
+/* Loads the state at the start of a block into setup->now. */
+void flow_enter(struct flow_setup *, uint32_t block);
+/* Runs one event on setup->now: the only place where the state changes. `solving`: sets may grow. */
+void flow_step(struct flow_setup *, uint32_t event, bool solving,
+	const struct visitor *);
+/* The literal that a guard is, or NONE. */
+uint32_t flow_literal(const struct flow_setup *, uint32_t insn, uint32_t reg, bool negated);
+/* Event numbers of a block. */
+static inline uint32_t flow_first(const struct flow_setup *s, uint32_t block)
+{
+	return s->events_of[block];
+}
+
+static inline uint32_t flow_end(const struct flow_setup *s, uint32_t block)
+{
+	return s->events_of[block + 1];
+}
+
+static inline uint32_t flow_last_insn(const struct block *block)
+{
+	return block->first + block->count - 1;
+}
+
+/* Fills setup->events from the base events and the planned fences of a view (NULL: none). */
+void flow_merge_events(struct flow_setup *, const struct fence_view *);
+void flow_collect_edges(struct flow_setup *, struct flow *);
