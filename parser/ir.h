@@ -190,6 +190,7 @@ struct function_info {
 	bool may_async;   /* a word that can be an async access */
 	bool may_fence;   /* fence.proxy */
 	bool may_hint, may_call, may_shared; /* .shared or generic memory accesses */
+	bool may_unknown; /* an opcode that opcodes.def lacks */
 	uint32_t ntokens;
 };
 
@@ -216,7 +217,7 @@ struct module { /* a file may hold several, one after the other */
 	struct names *names;
 	struct span at;
 	uint16_t version_major, version_minor;
-	uint32_t sm;                /* 90 of sm_90a; 0: compute-only or unknown */
+	uint32_t sm;                /* 90 of sm_90a or compute_90a; 0: unknown */
 	char sm_suffix;             /* 'a', 'f' or 0 */
 	bool debug;
 	bool proxies;               /* version >= 8.0 and sm >= 90: the async proxy can exist */
@@ -224,6 +225,7 @@ struct module { /* a file may hold several, one after the other */
 	struct slice target;        /* "sm_90a" */
 	uint32_t address_bits;      /* 32 or 64 */
 	struct symbol *symbols; uint32_t nsymbols;
+	uint32_t *by_name;          /* symbol ids, sorted by name id */
 	struct function_info *functions; uint32_t nfunctions;
 	struct file_entry *files; uint32_t nfiles;
 	bool address_taken_any;     /* some function's address is taken outside calls */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text -> tokens, one at a time. With `runs` on, a stretch of ordinary statements comes back as one
+ * token (TOK_RUN) and only leaves its traces in `seen`: that is how text of which nobody wants the IR
+ * is checked at the cost of a scan. A hint comment always ends up in `hints`.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "lexer/token.h"
+
+enum seen { /* over-approximate: a bit that is not set says "certainly absent" */
+	SEEN_ASYNC = 1,
+	SEEN_FENCE = 2,
+	SEEN_CALL = 4,
+	SEEN_SHARED = 8,
+	SEEN_HINT = 16,
+	SEEN_UNKNOWN = 32 /* an opcode that opcodes.def lacks */
+};
+
+struct lexer {
+	const char *text;   /* the source's first byte; a NUL stands after its last */
+	const char *cursor; /* the next byte to read */
+	const char *limit;  /* tokens that begin here or later are TOK_YYEOF */
+	const char *end;    /* of the source */
+	bool runs;
+	bool fresh;    /* the last token ended a statement */
+	uint32_t seen; /* enum seen */
+	uint32_t ntokens;
+	struct arena *arena; /* for hints */
+	struct hint_comment *hints;
+	uint32_t nhints, hints_cap;
+	struct diags *diags; /* NULL: errors are returned but not explained */
+};
+
+void lexer_init(struct lexer *, const char *text, uint32_t size, struct span part, struct arena *,
+	struct diags *);
+/* The next token's kind (TOK_* of the grammar; TOK_PTXerror after a lexical error) and place. */
+int lexer_next(struct lexer *, struct span *at);
+/* What an opcode, given with its modifiers, leaves in `seen`. */
+uint32_t lexer_classify(const char *text, size_t size);
+/* Moves on to the end of a directive whose form nobody knows: its `;`, or the end of its line. */
+void lexer_skip_directive(struct lexer *);
+/* Moves on to the next `.version` outside comments and strings, or to the end; nothing is checked. */
+void lexer_skip_module(struct lexer *);

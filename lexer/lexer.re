@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PTX text -> tokens (ISA chapter 4). White space, comments, preprocessor lines and legacy @@DWARF
+ * lines are the bytes between tokens. The NUL behind the text ends every match; nothing is copied and
+ * nothing is written. Two scanners share their definitions: `scan` knows the language's tokens,
+ * `scan_run` whole ordinary statements, and everything that the second one accepts the grammar
+ * accepts too (a test compares the two).
+ */
+#include "lexer/lexer.h"
+#include "parser/ptx.tab.h"
+#include "parser/words.h"
+
+#include <string.h>
+
+/*!re2c
+	re2c:define:YYCTYPE = "unsigned char";
+	re2c:define:YYCURSOR = p;
+	re2c:define:YYMARKER = marker;
+	re2c:yyfill:enable = 0;
+	re2c:eof = -1;
+
+	blank   = [ \t\r\n\f];
+	inline  = [ \t];
+	text    = [\x01-\x09\x0b-\x7f];
+	letter  = [A-Za-z];
+	follow  = [A-Za-z0-9_$];
+	name    = letter follow* | [_$%] follow+;
+	part    = [A-Za-z0-9_]+;
+	dotword = "." part ("::" part)*;
+	decimal = "0" | [1-9][0-9]*;
+	hexa    = "0x" [0-9A-Fa-f]+ | "0X" [0-9A-Fa-f]+;
+	exact   = "0" [fF] [0-9A-Fa-f]{8} | "0" [dD] [0-9A-Fa-f]{16};
+	integer = ("0" [0-7]* | [1-9][0-9]* | hexa | "0" [bB] [01]+) "U"?;
+	exponent = [eE][+-]?[0-9]+;
+	floating = [0-9]+ "." [0-9]* exponent? | "." [0-9]+ exponent? | [0-9]+ exponent | exact;
+	hint    = "//" inline* "fencepost:";
+*/
+
+static const char *skip_ascii_line(const char *p)
+{
+	while (*p && *p != '\n' && (unsigned char)*p < 0x80)
+		p++;
+	return p;
+}
+
+void lexer_init(struct lexer *lx, const char *text, uint32_t size, struct span part,
+	struct arena *arena, struct diags *diags)
+{
+	*lx = (struct lexer){.text = text,
+		.cursor = text + part.begin,
+		.limit = text + part.end,
+		.end = text + size,
+		.fresh = true,
+		.arena = arena,
+		.diags = diags};
+}
+
+static uint32_t offset(const struct lexer *lx, const char *p)
+{
+	return (uint32_t)(p - lx->text);
+}
+
+static void error_at(
+	struct lexer *lx, const char *begin, const char *end, const char *message)
+{
+	if (lx->diags)
+		diag_add(lx->diags, DIAG_ERROR, (struct span){offset(lx, begin), offset(lx, end)}, "%s",
+			message);
+}
+
+/* Names the byte that no token may hold. */
+static void bad_byte(struct lexer *lx, const char *p)
+{
+	unsigned char c = (unsigned char)*p;
+	struct span at = {offset(lx, p), offset(lx, p) + 1};
+
+	if (!lx->diags)
+		return;
+	if (c == 0)
+		diag_add(lx->diags, DIAG_ERROR, at, "NUL byte in the text");
+	else if (c >= 0x80)
+		diag_add(lx->diags, DIAG_ERROR, at, "byte 0x%02x is not ASCII", c);
+	else if (c < 0x20 || c == 0x7f)
+		diag_add(lx->diags, DIAG_ERROR, at, "control character 0x%02x", c);
+	else
+		diag_add(lx->diags, DIAG_ERROR, at, "unexpected character '%c'", c);
+}
+
+static void add_hint(struct lexer *lx, const char *begin, const char *end)
+{
+	const char *text = strchr(begin, ':') + 1;
+
+	while (end > text && strchr(" \t\r\f", end[-1]))
+		end--;
+	while (text < end && (*text == ' ' || *text == '\t'))
+		text++;
+	struct hint_comment hint = {
+		{offset(lx, begin), offset(lx, end)}, {offset(lx, text), offset(lx, end)}};
+
+	lx->seen |= SEEN_HINT;
+	if (lx->arena)
+		ARENA_PUSH(lx->arena, lx->hints, lx->nhints, lx->hints_cap, hint);
+}
+
+/* The end of a block comment that starts at p, or NULL with an error. */
+static const char *block_comment_end(struct lexer *lx, const char *p)
+{
+	const char *q = p + 2;
+
+	for (;; q++) {
+		if (*q == '*' && q[1] == '/')
+			return q + 2;
+		if (q == lx->end) {
+			error_at(lx, p, p + 2, "comment without end");
+			lx->cursor = q;
+			return NULL;
+		}
+		if (*q == '\0' || (unsigned char)*q >= 0x80) {
+			bad_byte(lx, q);
+			while (q != lx->end && !(*q == '*' && q[1] == '/'))
+				q++;
+			lx->cursor = q == lx->end ? q : q + 2;
+			return NULL;
+		}
+	}
+}
+
+/* A `#` or `@@` counts only as the first character of its line. */
+static bool starts_line(const struct lexer *lx, const char *p)
+{
+	while (p > lx->text && (p[-1] == ' ' || p[-1] == '\t'))
+		p--;
+	return p == lx->text || p[-1] == '\n';
+}
+
+/* Lines to skip end at a newline or the end of the text; anything else is a byte that is not text. */
+static bool line_ended(const struct lexer *lx, const char *p)
+{
+	return *p == '\n' || p == lx->end;
+}
+
+static int bad_line(struct lexer *lx, const char *p)
+{
+	bad_byte(lx, p);
+	while (p != lx->end && *p != '\n')
+		p++;
+	lx->cursor = p;
+	return TOK_PTXerror;
+}
+
+static bool ends_statement(int kind)
+{
+	return kind == ';' || kind == '{' || kind == '}' || kind == ':' || kind == TOK_RUN;
+}
+
+static int found(struct lexer *lx, int kind, const char *begin, const char *end, struct span *at)
+{
+	*at = (struct span){offset(lx, begin), offset(lx, end)};
+	lx->cursor = end;
+	lx->fresh = ends_statement(kind);
+	return kind;
+}
+
+static int dotword_kind(const char *begin, const char *end)
+{
+	int kind = directive_find(begin + 1, (size_t)(end - begin - 1));
+
+	return kind ? kind : TOK_DOTWORD;
+}
+
+static int scan(struct lexer *lx, struct span *at)
+{
+	const char *p = lx->cursor, *marker, *begin;
+
+again:
+	begin = p;
+	if (begin >= lx->limit)
+		return found(lx, TOK_YYEOF, lx->limit, lx->limit, at);
+	/*!re2c
+		blank+			{ goto again; }
+		hint text*		{
+						add_hint(lx, begin, p);
+						if (line_ended(lx, p))
+							goto again;
+						*at = (struct span){offset(lx, p), offset(lx, p) + 1};
+						return bad_line(lx, p);
+					}
+		"//" text*		{
+						if (line_ended(lx, p))
+							goto again;
+						*at = (struct span){offset(lx, p), offset(lx, p) + 1};
+						return bad_line(lx, p);
+					}
+		"/" "*"			{
+						p = block_comment_end(lx, begin);
+						if (p)
+							goto again;
+						*at = (struct span){offset(lx, begin), offset(lx, begin) + 2};
+						return TOK_PTXerror;
+					}
+		"#" | "@@"		{
+						if (!starts_line(lx, begin))
+							goto bad;
+						p = skip_ascii_line(p);
+						if (line_ended(lx, p))
+							goto again;
+						*at = (struct span){offset(lx, p), offset(lx, p) + 1};
+						return bad_line(lx, p);
+					}
+
+		"WARP_SZ"		{ return found(lx, TOK_WARP_SZ, begin, p, at); }
+		name			{ return found(lx, TOK_NAME, begin, p, at); }
+		name dotword+		{ return found(lx, TOK_DOTTED, begin, p, at); }
+		"_"			{ return found(lx, '_', begin, p, at); }
+
+		integer			{ return found(lx, TOK_INT, begin, p, at); }
+		floating		{ return found(lx, TOK_FLOAT, begin, p, at); }
+		[0-9] follow*		{
+						error_at(lx, begin, p, "malformed number");
+						found(lx, TOK_INT, begin, p, at);
+						return TOK_PTXerror;
+					}
+		dotword			{ return found(lx, dotword_kind(begin, p), begin, p, at); }
+
+		["] [\x01-\x09\x0b-\x21\x23-\x7f]* ["]
+					{ return found(lx, TOK_STRING, begin, p, at); }
+		["]			{
+						p = begin + 1;
+						while (*p && *p != '\n' && (unsigned char)*p < 0x80)
+							p++;
+						*at = (struct span){offset(lx, begin), offset(lx, begin) + 1};
+						if (!line_ended(lx, p)) {
+							*at = (struct span){offset(lx, p), offset(lx, p) + 1};
+							return bad_line(lx, p);
+						}
+						error_at(lx, begin, p, "string without end");
+						lx->cursor = p;
+						return TOK_PTXerror;
+					}
+
+		"<<"			{ return found(lx, TOK_SHL, begin, p, at); }
+		">>"			{ return found(lx, TOK_SHR, begin, p, at); }
+		"<="			{ return found(lx, TOK_LE, begin, p, at); }
+		">="			{ return found(lx, TOK_GE, begin, p, at); }
+		"=="			{ return found(lx, TOK_EQ, begin, p, at); }
+		"!="			{ return found(lx, TOK_NE, begin, p, at); }
+		"&&"			{ return found(lx, TOK_AND, begin, p, at); }
+		"||"			{ return found(lx, TOK_OR, begin, p, at); }
+		[-+*/%<>=!~&|^?:;,@(){}[\]]
+					{ return found(lx, (unsigned char)*begin, begin, p, at); }
+		*			{
+						if (begin >= lx->end)
+							return found(lx, TOK_YYEOF, begin, begin, at);
+						goto bad;
+					}
+	*/
+bad:
+	bad_byte(lx, begin);
+	found(lx, TOK_YYEOF, begin, begin + 1, at);
+	return TOK_PTXerror;
+}
+
+/*
+ * The longest stretch of ordinary statements from here on, or NULL: labels, .loc, data lines and
+ * instructions whose operands are registers, numbers, addresses and lists of them. Names that do not
+ * start with `%` may be functions whose address is taken, so only branches may have them here.
+ */
+static const char *scan_run(struct lexer *lx)
+{
+	const char *p = lx->cursor, *marker, *begin, *last = NULL;
+	uint32_t n = 0;
+
+again:
+	begin = p;
+	/*!re2c
+		dots    = dotword*;
+		special = "%" follow+ ("." [a-z0-9]+)?;
+		num     = "-"? decimal | "-"? hexa | exact;
+		address = "[" blank* name (blank* "+" blank* "-"? (decimal | hexa))? blank* "]";
+		element = special | num;
+		list    = "{" blank* element (blank* "," blank* element)* blank* "}";
+		operand = element | "%" follow+ "|" "%" follow+ | "!" special | address | list;
+		operands = operand (blank* "," blank* operand)*;
+		guard   = "@" "!"? "%" follow+ blank+;
+		word    = [a-z] [a-z0-9_]*;
+		quiet   = "abs" | "add" | "addc" | "and" | "bar" | "bfe" | "bfi" | "bfind" | "brev" | "clz"
+			| "cos" | "cvt" | "cvta" | "div" | "dp4a" | "ex2" | "exit" | "fma" | "lg2" | "lop3"
+			| "mad" | "madc" | "max" | "min" | "mma" | "mov" | "mul" | "mul24" | "neg" | "not"
+			| "or" | "popc" | "prmt" | "rcp" | "rem" | "ret" | "rsqrt" | "selp" | "set" | "setp"
+			| "shf" | "shfl" | "shl" | "shr" | "sin" | "slct" | "sqrt" | "sub" | "subc" | "tanh"
+			| "xor";
+		apart   = "." ("param" | "local" | "const" | "global") dots;
+
+		blank+			{ goto again; }
+		"//" text* "\n"		{
+						const char *q = begin + 2;
+
+						while (*q == ' ' || *q == '\t')
+							q++;
+						if (strncmp(q, "fencepost:", 10) != 0)
+							goto again;
+						goto out;
+					}
+		name blank* ":"		{ goto matched; }
+		".loc" blank+ decimal blank+ decimal blank+ decimal blank
+					{ goto matched; }
+		".b" ("8" | "16" | "32" | "64") blank+ num (blank* "," blank* num)* blank
+					{ goto matched; }
+		guard? quiet dots blank* ";"
+					{ goto matched; }
+		guard? quiet dots blank+ operands blank* ";"
+					{ goto matched; }
+		guard? ("bra" | "bra.uni") blank+ name blank* ";"
+					{ goto matched; }
+		guard? ("ld" | "st") apart blank+ operands blank* ";"
+					{ goto matched; }
+		guard? word dots (blank+ operands)? blank* ";"
+					{
+						const char *q = begin;
+
+						if (*q == '@')
+							while (*q != ' ' && *q != '\t' && *q != '\n' && *q != '\r' && *q != '\f')
+								q++;
+						q += strspn(q, " \t\r\n\f");
+						lx->seen |= lexer_classify(q, strcspn(q, " \t\r\n\f;"));
+						goto matched;
+					}
+		*			{ goto out; }
+	*/
+matched:
+	n++;
+	last = p;
+	goto again;
+out:
+	if (last && last > lx->limit)
+		return NULL;
+	lx->ntokens += n;
+	return last;
+}
+
+int lexer_next(struct lexer *lx, struct span *at)
+{
+	if (lx->runs && lx->fresh) {
+		const char *begin = lx->cursor, *end = scan_run(lx);
+
+		if (end)
+			return found(lx, TOK_RUN, begin + strspn(begin, " \t\r\n\f"), end, at);
+	}
+	lx->ntokens++;
+	return scan(lx, at);
+}
+
+static bool contains(const char *text, size_t size, const char *part)
+{
+	return memmem(text, size, part, strlen(part)) != NULL;
+}
+
+/* By the first word, and for the words with several lives by what follows (ISA 9.7.9, 9.7.13-16). */
+uint32_t lexer_classify(const char *text, size_t size)
+{
+	const char *dot = memchr(text, '.', size);
+	enum opcode op = opcode_find(text, dot ? (size_t)(dot - text) : size);
+
+	switch ((int)op) {
+	case OP_UNKNOWN:
+		return SEEN_UNKNOWN | SEEN_ASYNC | SEEN_SHARED;
+	case OP_call:
+		return SEEN_CALL;
+	case OP_fence:
+	case OP_membar:
+		return !dot || contains(text, size, ".proxy") ? SEEN_FENCE : 0;
+	case OP_wgmma:
+	case OP_tcgen05:
+	case OP_clusterlaunchcontrol:
+	case OP_fabric:
+		return SEEN_ASYNC | SEEN_SHARED;
+	case OP_cp:
+	case OP_multimem:
+		return SEEN_SHARED | (!dot || contains(text, size, "bulk") ? SEEN_ASYNC : 0);
+	case OP_tensormap:
+		return SEEN_SHARED | SEEN_FENCE;
+	case OP_ld:
+	case OP_st:
+		return contains(text, size, ".global") || contains(text, size, ".param") ||
+				       contains(text, size, ".local") || contains(text, size, ".const")
+			       ? 0
+			       : SEEN_SHARED;
+	case OP_ldu:
+	case OP_atom:
+	case OP_red:
+	case OP_ldmatrix:
+	case OP_stmatrix:
+	case OP_wmma:
+	case OP_mbarrier:
+	case OP_discard:
+		return SEEN_SHARED;
+	default:
+		return 0;
+	}
+}
+
+void lexer_skip_directive(struct lexer *lx)
+{
+	const char *p = lx->cursor;
+	uint32_t open = 0;
+	char before = 0;
+	bool in_string = false;
+
+	for (; p < lx->limit && *p; p++) {
+		if (*p == '"')
+			in_string = !in_string;
+		if (*p == '\n' && (in_string || (open == 0 && before != ',')))
+			break;
+		if (in_string)
+			continue;
+		if (*p == '{' || *p == '}' || (*p == '/' && (p[1] == '/' || p[1] == '*')))
+			break;
+		if (*p == ';') {
+			p++;
+			break;
+		}
+		open += *p == '(' || *p == '[';
+		open -= open && (*p == ')' || *p == ']');
+		if (!strchr(" \t\r\f\n", *p))
+			before = *p;
+	}
+	lx->cursor = p;
+	lx->fresh = true;
+}
+
+void lexer_skip_module(struct lexer *lx)
+{
+	const char *p = lx->cursor;
+
+	for (; p < lx->limit; p++) {
+		if (*p == '/' && p[1] == '/') {
+			p = memchr(p, '\n', (size_t)(lx->limit - p));
+		} else if (*p == '/' && p[1] == '*') {
+			p = memmem(p + 2, (size_t)(lx->limit - p - 2), "*/", 2);
+		} else if (*p == '"') {
+			p = memchr(p + 1, '"', (size_t)(lx->limit - p - 1));
+		} else if (*p == '.' && strncmp(p, ".version", 8) == 0 && strchr(" \t\r\n\f", p[8])) {
+			break;
+		}
+		if (!p)
+			p = lx->limit - 1;
+	}
+	lx->cursor = p;
+	lx->fresh = true;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operands of instructions. They wait on the builder's stack until the one that holds them is complete,
+ * so that children lie side by side in function->operands. While a body is only checked nothing is
+ * built, but names are looked at: they may be functions whose address is taken.
+ */
+#include "parser/build.h"
+#include "parser/words.h"
+
+#include <string.h>
+
+static struct pending *top(struct build *b)
+{
+	return &b->stack[b->nstack - 1];
+}
+
+static uint32_t name_id(struct build *b, struct slice text)
+{
+	uint32_t id = names_add(b->names, text.text, text.size);
+
+	if (id == NONE)
+		longjmp(*b->arena->on_failure, 1);
+	return id;
+}
+
+static bool is_branch(const struct build *b)
+{
+	return build_op(b) == OP_bra || build_op(b) == OP_brx;
+}
+
+void build_group(struct build *b, enum operand_kind kind, uint32_t n, struct span at)
+{
+	if (b->muted)
+		return;
+	struct function *fn = b->fn;
+	uint32_t first = fn->noperands;
+
+	b->nstack -= n;
+	for (uint32_t i = 0; i < n; i++) {
+		struct operand *child = &b->stack[b->nstack + i].operand;
+
+		if (child->kind == OPERAND_NAME)
+			scope_refer(&b->scope, child->id,
+				(struct reference){.operand = fn->noperands, .required = is_branch(b)});
+		ARENA_PUSH(b->arena, fn->operands, fn->noperands, b->operands_cap, *child);
+	}
+	struct pending *parent = build_push(b, kind, at);
+
+	parent->operand.first = first;
+	parent->operand.count = n;
+}
+
+/* `call f, (5)`: the grammar took the argument list for an expression in parentheses. */
+void build_constant(struct build *b)
+{
+	if (!b->muted && top(b)->is_parenthesised && build_op(b) == OP_call)
+		build_group(b, OPERAND_TUPLE, 1, top(b)->operand.at);
+}
+
+void build_sink(struct build *b, struct span at)
+{
+	if (!b->muted)
+		build_push(b, OPERAND_SINK, at);
+}
+
+static char component_of(struct slice text)
+{
+	return text.size == 1 && strchr("xyzwrgba", text.text[0]) ? text.text[0] : 0;
+}
+
+/* Branch targets are labels, whatever else has the name (ISA 9.7.12.3-4). */
+static bool must_be_label(const struct build *b)
+{
+	return is_branch(b) && (build_op(b) == OP_bra || b->nstack > 0);
+}
+
+static void resolve(struct build *b, struct pending *pending, struct slice base, struct slice whole)
+{
+	struct resolved found = scope_find(&b->scope, base.text, base.size);
+	struct operand *operand = &pending->operand;
+
+	if (found.kind == RESOLVED_REG) {
+		operand->kind = OPERAND_REG;
+		operand->id = found.id;
+		return;
+	}
+	if (found.kind == RESOLVED_SYMBOL) {
+		operand->kind = OPERAND_SYMBOL;
+		operand->id = found.id;
+		return;
+	}
+	uint32_t symbol = module_find_symbol(b->module, base.text, base.size);
+
+	if (symbol != NONE) {
+		operand->kind = OPERAND_SYMBOL;
+		operand->id = symbol;
+	} else if (base.text[0] == '%') {
+		operand->kind = OPERAND_SPECIAL;
+		operand->special = (uint8_t)special_find(whole.text, whole.size);
+		operand->id = name_id(b, whole);
+	}
+}
+
+static void reference(struct build *b, struct slice base, struct slice component, struct span at)
+{
+	struct slice whole = build_text(b, at);
+	struct pending *pending = build_push(b, OPERAND_NAME, at);
+
+	b->nstack--; /* while looking: the operands before this one */
+	pending->operand.id = name_id(b, base);
+	if (!must_be_label(b))
+		resolve(b, pending, base, whole);
+	b->nstack++;
+	if (pending->operand.kind != OPERAND_SPECIAL)
+		pending->operand.component = component_of(component);
+}
+
+void build_reference(struct build *b, struct span at)
+{
+	struct slice text = build_text(b, at);
+
+	if (!b->fn)
+		build_taken(b, at);
+	if (b->muted)
+		return;
+	const char *dot = memchr(text.text, '.', text.size);
+	size_t size = dot ? (size_t)(dot - text.text) : text.size;
+	struct slice component = {text.text + size + 1, dot ? text.size - size - 1 : 0};
+
+	reference(b, (struct slice){text.text, size}, component, at);
+}
+
+void build_component(struct build *b, struct span name, struct span component)
+{
+	if (b->muted)
+		return;
+	struct slice text = build_text(b, component);
+
+	reference(b, build_text(b, name), (struct slice){text.text + 1, text.size - 1},
+		(struct span){name.begin, component.end});
+}
+
+void build_add(struct build *b, struct span at)
+{
+	if (b->muted)
+		return;
+	uint64_t offset = (uint64_t)top(b)->operand.imm;
+
+	b->nstack--;
+	top(b)->operand.imm = (int64_t)((uint64_t)top(b)->operand.imm + offset);
+	top(b)->operand.at = at;
+}
+
+void build_subtract(struct build *b, struct span at)
+{
+	if (b->muted)
+		return;
+	top(b)->operand.imm = (int64_t)(-(uint64_t)top(b)->operand.imm);
+	build_add(b, at);
+}
+
+void build_pair(struct build *b, struct span at)
+{
+	build_group(b, OPERAND_PAIR, 2, at);
+}
+
+void build_negated(struct build *b, struct span at)
+{
+	if (b->muted)
+		return;
+	top(b)->operand.negated = true;
+	top(b)->operand.at = at;
+}
+
+/* var[imm] is [var+imm]; var[r+imm] keeps both. */
+void build_indexed(struct build *b, struct span at)
+{
+	if (b->muted)
+		return;
+	struct operand index = top(b)->operand;
+
+	if (index.kind == OPERAND_IMM) {
+		build_add(b, at);
+		build_group(b, OPERAND_MEM, 1, at);
+		return;
+	}
+	build_group(b, OPERAND_MEM, 2, at);
+	top(b)->operand.indexed = true;
+}

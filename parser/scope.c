@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each name of the body gets a struct local_name on first sight; names.c keeps its number as the
+ * name's mark. Bindings form a stack; a block's end pops its own and restores what they hid. Registers
+ * of a range come into being when first named, so `%r<1000000>` costs nothing.
+ */
+#include "parser/scope.h"
+#include "parser/words.h"
+
+void scope_init(
+	struct scope *scope, struct arena *arena, struct names *names, struct function *fn)
+{
+	*scope = (struct scope){.arena = arena, .names = names, .fn = fn};
+	names_forget(names);
+}
+
+static uint32_t name_id(struct scope *scope, const char *text, size_t size)
+{
+	uint32_t name = names_add(scope->names, text, size);
+
+	if (name == NONE)
+		longjmp(*scope->arena->on_failure, 1);
+	return name;
+}
+
+static uint32_t local_of(struct scope *scope, uint32_t name)
+{
+	uint32_t local = names_mark(scope->names, name, NAMES_LOCAL);
+
+	if (local != NONE)
+		return local;
+	local = scope->nlocals;
+	struct local_name fresh = {name, NONE, NONE, NONE, NONE};
+
+	ARENA_PUSH(scope->arena, scope->locals, scope->nlocals, scope->locals_cap, fresh);
+	names_set_mark(scope->names, name, NAMES_LOCAL, local);
+	return local;
+}
+
+void scope_open(struct scope *scope)
+{
+	struct open_block block = {scope->nscopes++, scope->nbindings, scope->nopen_labels,
+		scope->nreferences};
+
+	ARENA_PUSH(scope->arena, scope->blocks, scope->nblocks, scope->blocks_cap, block);
+}
+
+uint32_t scope_depth(const struct scope *scope)
+{
+	return scope->nblocks - 1;
+}
+
+uint32_t scope_current(const struct scope *scope)
+{
+	return scope->blocks[scope->nblocks - 1].scope;
+}
+
+static void settle(
+	struct scope *scope, struct reference *reference, uint32_t label, uint32_t **table_entries)
+{
+	reference->settled = true;
+	if (reference->operand == NONE) {
+		table_entries[reference->table][reference->entry] = label;
+		return;
+	}
+	struct operand *operand = &scope->fn->operands[reference->operand];
+
+	operand->kind = OPERAND_LABEL;
+	operand->id = label;
+}
+
+/* References of a name are a stack; those made inside the block are on top. */
+static void settle_all(
+	struct scope *scope, uint32_t label, uint32_t first, uint32_t **table_entries)
+{
+	uint32_t name = scope->fn->labels[label].name;
+	struct local_name *local = &scope->locals[local_of(scope, name)];
+
+	while (local->reference != NONE && local->reference >= first) {
+		struct reference *reference = &scope->references[local->reference];
+
+		settle(scope, reference, label, table_entries);
+		local->reference = reference->previous;
+	}
+}
+
+void scope_close(struct scope *scope, uint32_t **table_entries)
+{
+	struct open_block block = scope->blocks[--scope->nblocks];
+
+	while (scope->nopen_labels > block.nlabels) {
+		uint32_t label = scope->open_labels[--scope->nopen_labels];
+		uint32_t local = local_of(scope, scope->fn->labels[label].name);
+
+		scope->locals[local].label = scope->hidden_labels[--scope->nhidden_labels];
+		settle_all(scope, label, block.nreferences, table_entries);
+	}
+	if (scope->nbindings > block.nbindings)
+		scope->generation++;
+	while (scope->nbindings > block.nbindings) {
+		struct binding *binding = &scope->bindings[--scope->nbindings];
+
+		scope->locals[binding->local].binding = binding->previous;
+	}
+}
+
+static void bind(struct scope *scope, const char *text, size_t size, struct binding binding)
+{
+	binding.local = local_of(scope, name_id(scope, text, size));
+	struct local_name *local = &scope->locals[binding.local];
+
+	binding.previous = local->binding;
+	local->binding = scope->nbindings;
+	ARENA_PUSH(scope->arena, scope->bindings, scope->nbindings, scope->bindings_cap, binding);
+	scope->generation++;
+}
+
+static uint32_t new_reg(
+	struct scope *scope, uint32_t name, enum modifier type, uint8_t bits, uint8_t vector)
+{
+	struct function *fn = scope->fn;
+	struct reg reg = {name, (uint16_t)type, bits, vector, fn->nregs};
+
+	ARENA_PUSH(scope->arena, fn->regs, fn->nregs, scope->regs_cap, reg);
+	return fn->nregs - 1;
+}
+
+void scope_add_reg(
+	struct scope *scope, const char *text, size_t size, enum modifier type, uint8_t vector)
+{
+	uint8_t bits = (uint8_t)modifier_type_bits(type);
+	uint32_t reg = new_reg(scope, name_id(scope, text, size), type, bits, vector);
+
+	bind(scope, text, size,
+		(struct binding){.kind = BINDING_REG, .id = reg, .bits = bits, .vector = vector});
+}
+
+void scope_add_range(struct scope *scope, const char *text, size_t size, uint64_t count,
+	enum modifier type, uint8_t vector)
+{
+	if (text[size - 1] >= '0' && text[size - 1] <= '9')
+		scope->digit_prefixes = true;
+	bind(scope, text, size,
+		(struct binding){.kind = BINDING_RANGE,
+			.id = scope->nranges++,
+			.count = count,
+			.type = (uint16_t)type,
+			.bits = (uint8_t)modifier_type_bits(type),
+			.vector = vector});
+}
+
+void scope_add_symbol(struct scope *scope, const char *text, size_t size, uint32_t symbol)
+{
+	bind(scope, text, size, (struct binding){.kind = BINDING_SYMBOL, .id = symbol});
+}
+
+/* The innermost range `prefix<count>` that holds `number`, or NONE. */
+static uint32_t find_range(struct scope *scope, const char *text, size_t prefix, uint64_t number)
+{
+	uint32_t name = names_find(scope->names, text, prefix);
+	uint32_t local = name == NONE ? NONE : names_mark(scope->names, name, NAMES_LOCAL);
+	uint32_t i = local == NONE ? NONE : scope->locals[local].binding;
+
+	while (i != NONE && (scope->bindings[i].kind != BINDING_RANGE || scope->bindings[i].count <= number))
+		i = scope->bindings[i].previous;
+	return i;
+}
+
+/* `%r12` may be number 12 of `%r` or, where prefixes end in digits, number 2 of `%r1`. The innermost
+ * wins, which is the one bound last. */
+static uint32_t find_ranges(struct scope *scope, const char *text, size_t size)
+{
+	uint64_t number = 0, power = 1;
+	uint32_t best = NONE;
+
+	for (size_t prefix = size - 1; prefix > 0; prefix--, power *= 10) {
+		char c = text[prefix];
+
+		if (c < '0' || c > '9' || size - prefix > 18)
+			break;
+		number += (uint64_t)(c - '0') * power;
+		if (c == '0' && size - prefix > 1)
+			continue;
+		bool last = text[prefix - 1] < '0' || text[prefix - 1] > '9';
+
+		if (!last && !scope->digit_prefixes)
+			continue;
+		uint32_t found = find_range(scope, text, prefix, number);
+
+		if (found != NONE && (best == NONE || found > best))
+			best = found;
+	}
+	return best;
+}
+
+static uint32_t range_reg(struct scope *scope, uint32_t local, uint32_t binding)
+{
+	const struct binding *range = &scope->bindings[binding];
+	uint32_t i = scope->locals[local].instance;
+
+	while (i != NONE && scope->instances[i].range != range->id)
+		i = scope->instances[i].previous;
+	if (i == NONE) {
+		uint32_t reg = new_reg(
+			scope, scope->locals[local].name, range->type, range->bits, range->vector);
+		struct instance fresh = {range->id, reg, scope->locals[local].instance, 0};
+
+		i = scope->ninstances;
+		ARENA_PUSH(scope->arena, scope->instances, scope->ninstances, scope->instances_cap, fresh);
+		scope->locals[local].instance = i;
+	}
+	if (i == scope->locals[local].instance)
+		scope->instances[i].generation = scope->generation;
+	return scope->instances[i].reg;
+}
+
+struct resolved scope_find(struct scope *scope, const char *text, size_t size)
+{
+	uint32_t local = local_of(scope, name_id(scope, text, size));
+	uint32_t instance = scope->locals[local].instance;
+
+	if (instance != NONE && scope->instances[instance].generation == scope->generation)
+		return (struct resolved){RESOLVED_REG, scope->instances[instance].reg};
+	uint32_t plain = scope->locals[local].binding;
+	uint32_t range = find_ranges(scope, text, size);
+
+	while (plain != NONE && scope->bindings[plain].kind == BINDING_RANGE)
+		plain = scope->bindings[plain].previous;
+	if (range != NONE && (plain == NONE || range > plain))
+		return (struct resolved){RESOLVED_REG, range_reg(scope, local, range)};
+	if (plain == NONE)
+		return (struct resolved){RESOLVED_NOTHING, NONE};
+	const struct binding *binding = &scope->bindings[plain];
+
+	return (struct resolved){
+		binding->kind == BINDING_REG ? RESOLVED_REG : RESOLVED_SYMBOL, binding->id};
+}
+
+bool scope_add_label(
+	struct scope *scope, const char *text, size_t size, struct span at, uint32_t *label)
+{
+	struct function *fn = scope->fn;
+	uint32_t name = name_id(scope, text, size), local = local_of(scope, name);
+	uint32_t hidden = scope->locals[local].label;
+	const struct open_block *block = &scope->blocks[scope->nblocks - 1];
+	struct label fresh = {name, fn->ninsns, NONE, at};
+
+	*label = fn->nlabels;
+	ARENA_PUSH(scope->arena, fn->labels, fn->nlabels, scope->labels_cap, fresh);
+	/* label numbers grow, so the block's own are those from its first one on (closed inner blocks
+	 * have restored what they hid) */
+	if (hidden != NONE && scope->nopen_labels > block->nlabels &&
+		hidden >= scope->open_labels[block->nlabels])
+		return false;
+	ARENA_PUSH(scope->arena, scope->open_labels, scope->nopen_labels, scope->open_labels_cap,
+		*label);
+	ARENA_PUSH(scope->arena, scope->hidden_labels, scope->nhidden_labels, scope->hidden_labels_cap,
+		hidden);
+	scope->locals[local].label = *label;
+	return true;
+}
+
+void scope_refer(struct scope *scope, uint32_t name, struct reference reference)
+{
+	reference.local = local_of(scope, name);
+	reference.previous = scope->locals[reference.local].reference;
+	scope->locals[reference.local].reference = scope->nreferences;
+	ARENA_PUSH(scope->arena, scope->references, scope->nreferences, scope->references_cap, reference);
+}

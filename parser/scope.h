@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names inside one body (ISA 4.4, 5.4): blocks nest, inner declarations hide outer ones from their
+ * place on, labels hold for their whole block. Everything is linear in the text: a block's end visits
+ * what was declared in it and the references that its labels settle, once each.
+ */
+#pragma once
+
+#include "parser/ir.h"
+
+enum binding_kind { BINDING_REG, BINDING_RANGE, BINDING_SYMBOL };
+
+struct binding {
+	uint8_t kind;
+	uint8_t bits, vector;
+	uint16_t type;
+	uint32_t local;    /* the name */
+	uint32_t previous; /* binding that this one hides, or NONE */
+	uint32_t id;       /* register, symbol; a range: its own number */
+	uint64_t count;    /* of a range */
+};
+
+struct local_name { /* what a name means here and now */
+	uint32_t name;
+	uint32_t binding;   /* innermost, or NONE */
+	uint32_t label;     /* last definition in the open blocks, or NONE */
+	uint32_t reference; /* newest unsettled label reference, or NONE */
+	uint32_t instance;  /* newest register of a range with this name, or NONE */
+};
+
+struct instance { /* register `%r5` of a range `%r<10>` */
+	uint32_t range, reg, previous;
+	uint32_t generation; /* of the scope when this was the right answer */
+};
+
+struct reference { /* a name that a label may still settle */
+	uint32_t local, previous;
+	uint32_t operand; /* in function->operands, or NONE: */
+	uint32_t table, entry; /* in function->tables[table].v */
+	bool settled, required; /* required: it must be a label (a branch's target) */
+};
+
+struct open_block {
+	uint32_t scope;      /* its id */
+	uint32_t nbindings, nlabels, nreferences; /* when it was opened */
+};
+
+struct scope {
+	struct arena *arena;
+	struct names *names;
+	struct function *fn;
+	struct local_name *locals;
+	uint32_t nlocals, locals_cap;
+	struct binding *bindings;
+	uint32_t nbindings, bindings_cap;
+	struct instance *instances;
+	uint32_t ninstances, instances_cap;
+	struct reference *references;
+	uint32_t nreferences, references_cap;
+	uint32_t *open_labels, *hidden_labels; /* labels of the open blocks, and what each hides */
+	uint32_t nopen_labels, open_labels_cap, nhidden_labels, hidden_labels_cap;
+	struct open_block *blocks;
+	uint32_t nblocks, blocks_cap;
+	uint32_t nscopes, nranges, generation;
+	bool digit_prefixes; /* a range's prefix ends in a digit: `%r1<4>` */
+	uint32_t regs_cap, labels_cap;
+};
+
+struct resolved {
+	enum { RESOLVED_NOTHING, RESOLVED_REG, RESOLVED_SYMBOL } kind;
+	uint32_t id;
+};
+
+void scope_init(struct scope *, struct arena *, struct names *, struct function *);
+void scope_open(struct scope *);
+/* Closes the innermost block; `table_entries` has the entries of each table, to be written. */
+void scope_close(struct scope *, uint32_t **table_entries);
+uint32_t scope_depth(const struct scope *);   /* 0: the body's own block */
+uint32_t scope_current(const struct scope *); /* id of the innermost block */
+void scope_add_reg(
+	struct scope *, const char *text, size_t size, enum modifier type, uint8_t vector);
+void scope_add_range(struct scope *, const char *text, size_t size, uint64_t count,
+	enum modifier type, uint8_t vector);
+void scope_add_symbol(struct scope *, const char *text, size_t size, uint32_t symbol);
+struct resolved scope_find(struct scope *, const char *text, size_t size);
+/* Adds a label before the instruction that comes next; false when the block has one of that name. */
+bool scope_add_label(struct scope *, const char *text, size_t size, struct span at, uint32_t *label);
+/* Remembers an operand (entry NONE) or an entry of a table (operand NONE) that a label may settle. */
+void scope_refer(struct scope *, uint32_t name, struct reference);
