@@ -3,7 +3,6 @@
  * Comes in: paths. Goes out: a list of files in one order that depends on their names only. A path
  * that leads nowhere stays in the list with its reason, so that the others are still worked on.
  */
-#define _GNU_SOURCE
 #include "cli/files.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
  * Comes in: a path and bytes. Goes out: the file. Invariant: a regular file is either its old self or
  * the whole new one, with its old mode; links are followed; what is no regular file is written as is.
  */
-#define _GNU_SOURCE
 #include "cli/output.h"
 
 #include <errno.h>

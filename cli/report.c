@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all reports share: choosing the form, totals, excerpts of the input with carets. */
-#define _GNU_SOURCE
 #include "cli/report.h"
 
 #include <string.h>

@@ -4,7 +4,6 @@
  * release, the acquire, the async operation - each with its line, its source and a caret, and what to
  * do. Invariant: each finding's first line can be read by tools that know compiler messages.
  */
-#define _GNU_SOURCE
 #include "cli/report.h"
 
 #include <stdlib.h>

@@ -3,7 +3,6 @@
  * The command line. Comes in: argv. Goes out: settings that make sense together. Invariant: whatever
  * is wrong is said in one line and ends with status 2 before any file is touched.
  */
-#define _GNU_SOURCE
 #include "cli/settings.h"
 
 #include <argp.h>

@@ -5,7 +5,6 @@
  * the largest function. Invariant: with an error anywhere in the text there is no output.
  */
 #include "lib/internal.h"
-#include "rewrite/edit.h"
 
 #include <stdlib.h>
 #include <string.h>

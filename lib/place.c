@@ -3,7 +3,6 @@
  * Comes in: a place as an offset and a .loc. Goes out: line, column, opcode, and the chain of source
  * places with the names of inlined functions, which PTX keeps as bytes in the section .debug_str.
  */
-#define _GNU_SOURCE /* memmem */
 #include "lib/place.h"
 
 #include <ctype.h>
