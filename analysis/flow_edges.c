@@ -57,9 +57,9 @@ static uint32_t find_acquire(struct flow_setup *s, uint32_t b, uint32_t event, u
 {
 	struct arena *arena = s->unit->arena;
 	uint32_t *stack = NULL, n = 0, cap = 0;
-	bool *seen = ARENA_NEW(arena, bool, s->unit->cfg.n);
 	uint32_t end = event;
 
+	s->round++;
 	for (;;) {
 		for (uint32_t e = end; e-- > flow_first(s, b);)
 			if (s->events[e].kind == EVENT_ACQUIRE && hears(s, s->events[e].arg, fact))
@@ -69,9 +69,9 @@ static uint32_t find_acquire(struct flow_setup *s, uint32_t b, uint32_t event, u
 		for (uint32_t i = 0; i < block->pred.n; i++) {
 			uint32_t p = block->pred.v[i];
 
-			if (seen[p] || !s->reached[p])
+			if (s->seen[p] == s->round || !s->reached[p])
 				continue;
-			seen[p] = true;
+			s->seen[p] = s->round;
 			ARENA_PUSH(arena, stack, n, cap, p);
 		}
 		if (!n)
@@ -256,23 +256,17 @@ void flow_collect_edges(struct flow_setup *s, struct flow *flow)
 	uint32_t cap = 0;
 
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
-		uint32_t last_fact = NONE, known = 0;
 		struct way way = {0};
 
 		if (!s->reached[b])
 			continue;
 		flow_enter(s, b);
 		for (uint32_t e = flow_first(s, b); e < flow_end(s, b); e++) {
-			known = m.n;
 			flow_step(s, e, false, &visitor);
-			for (uint32_t i = known; i < m.n; i++) {
+			for (uint32_t i = 0; i < m.n; i++) {
 				struct edge edge;
 
-				if (m.v[i].own)
-					way = (struct way){0};
-				else if (m.v[i].fact != last_fact)
-					way = find_way(s, e, b, m.v[i].fact);
-				last_fact = m.v[i].own ? NONE : m.v[i].fact;
+				way = m.v[i].own ? (struct way){0} : find_way(s, e, b, m.v[i].fact);
 				describe(s, &m.v[i], &way, &edge);
 				ARENA_PUSH(s->unit->arena, flow->edges, flow->nedges, cap, edge);
 			}
