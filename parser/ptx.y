@@ -280,11 +280,16 @@ declarators
 	;
 
 declarator
-	: NAME			{ build_declare(b, @1); }
-	| NAME '<' INT '>'	{ build_declare_range(b, @1, @3); }
-	| NAME dimensions	{ build_declare(b, @1); }
-	| NAME initialiser	{ build_declare(b, @1); }
-	| NAME dimensions initialiser { build_declare(b, @1); }
+	: declared		{ build_declare(b, @1); }
+	| declared '<' INT '>'	{ build_declare_range(b, @1, @3); }
+	| declared dimensions	{ build_declare(b, @1); }
+	| declared initialiser	{ build_declare(b, @1); }
+	| declared dimensions initialiser { build_declare(b, @1); }
+	;
+
+declared
+	: NAME
+	| '_'
 	;
 
 dimensions
@@ -375,8 +380,6 @@ some_parameters
 
 parameter
 	: parameter_space specifiers declarator
-	| parameter_space specifiers '_' { build_declare(b, @3); }
-	| parameter_space specifiers '_' dimensions { build_declare(b, @3); }
 	;
 
 parameter_space
@@ -472,12 +475,7 @@ call_targets
 	;
 
 prototype
-	: prototype_head returns prototype_name parameters directives
-	;
-
-prototype_name
-	: NAME
-	| '_'
+	: prototype_head returns declared parameters directives
 	;
 
 prototype_head
@@ -525,6 +523,7 @@ operand
 place
 	: reference
 	| reference '+' constant { build_add(b, @$); }
+	| reference '-' constant { build_subtract(b, @$); }
 	| reference '|' reference { build_pair(b, @$); }
 	| '!' reference		{ build_negated(b, @$); }
 	| '-' reference		{ build_negated(b, @$); }

@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: a module and a root. Out: the root with every body that it can call behind it, and which call
+ * enters which copy. Copies are made breadth first, each call site its own, until the flat function
+ * has LIMIT instructions or a call chain is DEPTH long; from then on, and for recursion, the callee's
+ * first copy is entered again. Invariant: every path of the program is a path of the flat function;
+ * a call that closes a cycle can also be passed by, because its caller's registers survive it.
+ */
+#include "analysis/link.h"
+
+#include "analysis/link_copy.h"
+
+#include <string.h>
+
+#define LIMIT 200000
+#define DEPTH 64
+
+struct linker {
+	const struct module *module;
+	struct arena *arena;
+	struct diags *diags;
+	struct linked *out;
+	struct function *fn;             /* out->fn */
+	uint32_t insns_cap, operands_cap, regs_cap, symbols_cap, labels_cap, tables_cap, locs_cap;
+	uint32_t pragmas_cap, hints_cap, returns_cap, unknown_cap, calls_cap;
+	uint32_t scopes;                 /* numbers of `{ }` blocks given out */
+	const struct function **parsed;  /* by function of the module */
+	uint32_t *shared;                /* by function: the copy that late calls share, or NONE */
+	uint32_t *locs_at;               /* by function: where its .loc entries are, or NONE */
+	uint32_t **statics;              /* by function: flat ids of its variables, or NULL */
+	struct link_copy *copies;
+	uint32_t ncopies, copies_cap;
+	struct link_edge *edges;
+	uint32_t nedges, edges_cap;
+	bool failed;
+};
+
+/* ---- who is called ---- */
+
+void link_call_parts(const struct function *fn, const struct insn *insn, struct link_call_parts *p)
+{
+	uint32_t i = 0;
+
+	*p = (struct link_call_parts){0};
+	if (i < insn->count && insn_operand(fn, insn, i)->kind == OPERAND_TUPLE)
+		p->returns = insn_operand(fn, insn, i++);
+	if (i < insn->count)
+		p->callee = insn_operand(fn, insn, i++);
+	if (i < insn->count && insn_operand(fn, insn, i)->kind == OPERAND_TUPLE)
+		p->arguments = insn_operand(fn, insn, i++);
+	if (i < insn->count)
+		p->table = insn_operand(fn, insn, i);
+}
+
+static uint32_t follow_aliases(const struct function *fn, uint32_t symbol)
+{
+	for (int i = 0; i < 64 && function_symbol(fn, symbol)->kind == SYMBOL_ALIAS; i++)
+		symbol = function_symbol(fn, symbol)->target;
+	return symbol;
+}
+
+/* Device runtime that touches no memory of the program in a way a proxy could notice. */
+static bool is_harmless(const struct module *module, const struct symbol *s)
+{
+	static const char *const names[] = {
+		"vprintf", "malloc", "free", "__assertfail", "__assert_fail", "__nvvm_reflect"};
+	struct slice name = names_text(module->names, s->name);
+
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (name.size == strlen(names[i]) && !memcmp(name.text, names[i], name.size))
+			return true;
+	return false;
+}
+
+struct callees {
+	uint32_t *v, n, cap; /* functions with a body */
+	bool unknown;        /* and perhaps something else */
+};
+
+static void add_symbol(struct linker *l, const struct function *fn, uint32_t symbol, struct callees *c)
+{
+	const struct symbol *s = function_symbol(fn, follow_aliases(fn, symbol));
+
+	if (s->kind == SYMBOL_FUNC && s->target != NONE)
+		ARENA_PUSH(l->arena, c->v, c->n, c->cap, s->target);
+	else if (s->kind != SYMBOL_FUNC || !is_harmless(l->module, s))
+		c->unknown = true;
+}
+
+/* signature NONE: any; a function pointer may hold every function whose address is taken. */
+static void add_address_taken(struct linker *l, uint32_t signature, struct callees *c)
+{
+	const struct module *m = l->module;
+	bool found = false;
+
+	for (uint32_t i = 0; i < m->naddress_taken; i++) {
+		uint32_t f = m->address_taken[i];
+
+		if (signature != NONE && m->functions[f].signature != signature)
+			continue;
+		found = true;
+		if (m->functions[f].has_body)
+			ARENA_PUSH(l->arena, c->v, c->n, c->cap, f);
+		else
+			c->unknown = true;
+	}
+	c->unknown |= !found;
+}
+
+static void find_callees(struct linker *l, const struct function *fn, const struct insn *insn,
+	struct callees *c)
+{
+	struct link_call_parts p;
+
+	c->n = 0;
+	c->unknown = false;
+	link_call_parts(fn, insn, &p);
+	if (!p.callee) {
+		c->unknown = true;
+		return;
+	}
+	if (p.callee->kind == OPERAND_SYMBOL) {
+		add_symbol(l, fn, p.callee->id, c);
+		return;
+	}
+	const struct table *t = NULL;
+
+	if (p.table && p.table->kind == OPERAND_LABEL && fn->labels[p.table->id].table != NONE)
+		t = &fn->tables[fn->labels[p.table->id].table];
+	if (t && t->kind == TABLE_CALL) {
+		for (uint32_t i = 0; i < t->n; i++)
+			add_symbol(l, fn, t->v[i], c);
+		c->unknown |= !t->n;
+	} else if (t && t->kind == TABLE_PROTOTYPE) {
+		add_address_taken(l, t->signature, c);
+	} else {
+		c->unknown = true;
+	}
+}
+
+/* ---- copies ---- */
+
+static const struct function *body_of(struct linker *l, uint32_t function)
+{
+	if (!l->parsed[function]) {
+		struct function *fn = ARENA_NEW(l->arena, struct function, 1);
+
+		if (!parse_function(l->module, function, l->arena, fn, l->diags)) {
+			l->failed = true;
+			return NULL;
+		}
+		l->parsed[function] = fn;
+		l->out->bodies[l->out->nbodies++] = fn;
+	}
+	return l->parsed[function];
+}
+
+struct offsets { /* what a copy's own numbers are shifted by */
+	uint32_t operands, regs, labels, tables, locs, scopes;
+	const uint32_t *symbols, *insns;
+};
+
+static uint32_t map_symbol(const struct linker *l, const struct offsets *at, uint32_t id)
+{
+	return id < l->module->nsymbols ? id : at->symbols[id - l->module->nsymbols];
+}
+
+/* Variables exist once however often their function is called (ISA 5.1); parameters and .local ones
+ * belong to the call. */
+static const uint32_t *copy_symbols(struct linker *l, const struct function *body)
+{
+	uint32_t *map = ARENA_NEW(l->arena, uint32_t, body->nsymbols + 1);
+	uint32_t *known = l->statics[body->index];
+
+	for (uint32_t i = 0; i < body->nsymbols; i++) {
+		const struct symbol *s = &body->symbols[i];
+		bool own = s->space == SPACE_PARAM || s->space == SPACE_LOCAL || s->space == SPACE_REG;
+
+		if (known && !own) {
+			map[i] = known[i];
+			continue;
+		}
+		map[i] = l->module->nsymbols + l->fn->nsymbols;
+		ARENA_PUSH(l->arena, l->fn->symbols, l->fn->nsymbols, l->symbols_cap, *s);
+	}
+	if (!known)
+		l->statics[body->index] = map;
+	return map;
+}
+
+static void copy_operands(struct linker *l, const struct function *body, const struct offsets *at)
+{
+	for (uint32_t i = 0; i < body->noperands; i++) {
+		struct operand o = body->operands[i];
+
+		if (o.kind == OPERAND_REG)
+			o.id += at->regs;
+		else if (o.kind == OPERAND_LABEL)
+			o.id += at->labels;
+		else if (o.kind == OPERAND_SYMBOL)
+			o.id = map_symbol(l, at, o.id);
+		o.first += at->operands;
+		ARENA_PUSH(l->arena, l->fn->operands, l->fn->noperands, l->operands_cap, o);
+	}
+}
+
+static void copy_regs(struct linker *l, const struct function *body)
+{
+	for (uint32_t i = 0; i < body->nregs; i++) {
+		struct reg r = body->regs[i];
+
+		r.base = i;
+		ARENA_PUSH(l->arena, l->fn->regs, l->fn->nregs, l->regs_cap, r);
+	}
+}
+
+static void copy_tables(struct linker *l, const struct function *body, const struct offsets *at)
+{
+	for (uint32_t i = 0; i < body->ntables; i++) {
+		struct table t = body->tables[i];
+		uint32_t *v = ARENA_NEW(l->arena, uint32_t, t.n + 1);
+
+		for (uint32_t k = 0; k < t.n; k++)
+			v[k] = t.kind == TABLE_CALL ? map_symbol(l, at, t.v[k]) : t.v[k] + at->labels;
+		t.v = v;
+		ARENA_PUSH(l->arena, l->fn->tables, l->fn->ntables, l->tables_cap, t);
+	}
+	for (uint32_t i = 0; i < body->nlabels; i++) {
+		struct label label = body->labels[i];
+
+		label.insn = at->insns[label.insn];
+		if (label.table != NONE)
+			label.table += at->tables;
+		ARENA_PUSH(l->arena, l->fn->labels, l->fn->nlabels, l->labels_cap, label);
+	}
+}
+
+static void copy_notes(struct linker *l, const struct function *body, const struct offsets *at)
+{
+	if (l->locs_at[body->index] == NONE) {
+		l->locs_at[body->index] = l->fn->nlocs;
+		for (uint32_t i = 0; i < body->nlocs; i++)
+			ARENA_PUSH(l->arena, l->fn->locs, l->fn->nlocs, l->locs_cap, body->locs[i]);
+	}
+	for (uint32_t i = 0; i < body->npragmas; i++) {
+		struct pragma p = body->pragmas[i];
+
+		p.before = at->insns[p.before];
+		ARENA_PUSH(l->arena, l->fn->pragmas, l->fn->npragmas, l->pragmas_cap, p);
+	}
+	for (uint32_t i = 0; i < body->nhints; i++) {
+		struct hint h = body->hints[i];
+
+		h.before = at->insns[h.before];
+		ARENA_PUSH(l->arena, l->fn->hints, l->fn->nhints, l->hints_cap, h);
+	}
+}
+
+/* Registers and constants between the parentheses need a move to or from the formal parameter. */
+static uint32_t count_plain(const struct function *fn, const struct operand *tuple)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; tuple && i < tuple->count; i++)
+		n += operand_child(fn, tuple, i)->kind != OPERAND_SYMBOL;
+	return n;
+}
+
+static struct insn move_at(const struct insn *call, uint32_t first)
+{
+	struct insn move = *call;
+
+	move.op = (uint16_t)OP_LINK_MOV;
+	move.nmods = 0;
+	move.first = first;
+	move.count = 2;
+	return move;
+}
+
+static void push_insn(struct linker *l, struct insn insn)
+{
+	ARENA_PUSH(l->arena, l->fn->insns, l->fn->ninsns, l->insns_cap, insn);
+}
+
+/* One move for each plain argument or return; link_params says which registers they join. Until then
+ * they move nothing: a destination that nobody reads. */
+static void push_moves(struct linker *l, const struct insn *call, const struct operand *tuple)
+{
+	for (uint32_t i = 0; tuple && i < tuple->count; i++) {
+		const struct operand *o = &l->fn->operands[tuple->first + i];
+
+		if (o->kind == OPERAND_SYMBOL)
+			continue;
+		struct operand pair[2] = {{.kind = OPERAND_SINK, .at = o->at}, *o};
+		uint32_t first = l->fn->noperands;
+
+		for (int k = 0; k < 2; k++)
+			ARENA_PUSH(l->arena, l->fn->operands, l->fn->noperands, l->operands_cap, pair[k]);
+		push_insn(l, move_at(call, first));
+	}
+}
+
+static const uint32_t *number_insns(struct linker *l, const struct function *body)
+{
+	uint32_t *map = ARENA_NEW(l->arena, uint32_t, body->ninsns + 1);
+	uint32_t next = l->fn->ninsns;
+
+	for (uint32_t i = 0; i < body->ninsns; i++) {
+		struct link_call_parts p = {0};
+
+		if (body->insns[i].op == OP_call)
+			link_call_parts(body, &body->insns[i], &p);
+		map[i] = next; /* what jumps to the call runs its moves too */
+		next += count_plain(body, p.arguments) + 1 + count_plain(body, p.returns);
+	}
+	map[body->ninsns] = next;
+	return map;
+}
+
+static struct insn final_return(const struct function *body)
+{
+	uint32_t end = body->end_at.begin;
+
+	return (struct insn){.at = {end, end},
+		.opcode_at = {end, end},
+		.insert_at = end,
+		.op = OP_ret,
+		.word = NONE,
+		.guard = NONE,
+		.loc = NONE};
+}
+
+static void copy_insns(struct linker *l, const struct function *body, const struct offsets *at)
+{
+	for (uint32_t i = 0; i <= body->ninsns; i++) {
+		struct insn insn = i < body->ninsns ? body->insns[i] : final_return(body);
+		struct link_call_parts p = {0};
+
+		insn.first += at->operands;
+		insn.scope += at->scopes;
+		insn.origin = body->index;
+		insn.context = l->ncopies - 1;
+		if (insn.guard != NONE)
+			insn.guard += at->regs;
+		if (insn.loc != NONE)
+			insn.loc += l->locs_at[body->index];
+		if (insn.op == OP_call)
+			link_call_parts(l->fn, &insn, &p);
+		struct operand arguments = p.arguments ? *p.arguments : (struct operand){0};
+		struct operand returns = p.returns ? *p.returns : (struct operand){0};
+
+		push_moves(l, &insn, &arguments);
+		push_insn(l, insn);
+		push_moves(l, &insn, &returns);
+	}
+}
+
+static uint32_t scopes_of(const struct function *body)
+{
+	uint32_t n = 1;
+
+	for (uint32_t i = 0; i < body->ninsns; i++)
+		if (body->insns[i].scope >= n)
+			n = body->insns[i].scope + 1;
+	return n;
+}
+
+static void find_returns(struct linker *l, struct link_copy *c)
+{
+	c->first_return = l->out->nreturns;
+	if (l->ncopies == 1) /* the root's end the thread */
+		return;
+	for (uint32_t i = c->first_insn; i < c->first_insn + c->ninsns; i++)
+		if (l->fn->insns[i].op == OP_ret)
+			ARENA_PUSH(l->arena, l->out->returns, l->out->nreturns, l->returns_cap, i);
+	c->nreturns = l->out->nreturns - c->first_return;
+}
+
+static uint32_t copy_body(struct linker *l, const struct function *body, uint32_t parent)
+{
+	struct link_copy c = {.body = body,
+		.function = body->index,
+		.parent = parent,
+		.depth = parent == NONE ? 0 : l->copies[parent].depth + 1,
+		.first_insn = l->fn->ninsns,
+		.first_reg = l->fn->nregs};
+
+	c.symbols = copy_symbols(l, body);
+	struct offsets at = {.operands = l->fn->noperands,
+		.regs = l->fn->nregs,
+		.labels = l->fn->nlabels,
+		.tables = l->fn->ntables,
+		.scopes = l->scopes,
+		.symbols = c.symbols,
+		.insns = number_insns(l, body)};
+
+	ARENA_PUSH(l->arena, l->copies, l->ncopies, l->copies_cap, c);
+	copy_operands(l, body, &at);
+	copy_regs(l, body);
+	copy_tables(l, body, &at);
+	copy_notes(l, body, &at);
+	copy_insns(l, body, &at);
+	l->scopes += scopes_of(body);
+	l->copies[l->ncopies - 1].ninsns = l->fn->ninsns - c.first_insn;
+	find_returns(l, &l->copies[l->ncopies - 1]);
+	return l->ncopies - 1;
+}
+
+/* ---- calls ---- */
+
+static uint32_t copy_in_chain(const struct linker *l, uint32_t caller, uint32_t function)
+{
+	for (uint32_t c = caller; c != NONE && c != 0; c = l->copies[c].parent)
+		if (l->copies[c].function == function)
+			return c;
+	return NONE;
+}
+
+static uint32_t copy_for(struct linker *l, uint32_t caller, uint32_t function)
+{
+	const struct function *body = body_of(l, function);
+
+	if (!body)
+		return NONE;
+	uint32_t again = copy_in_chain(l, caller, function);
+
+	if (again == NONE && (l->copies[caller].depth >= DEPTH ||
+				     l->fn->ninsns + body->ninsns > LIMIT))
+		again = l->shared[function];
+	if (again != NONE) {
+		l->out->shared_copies = true;
+		return again;
+	}
+	uint32_t copy = copy_body(l, body, caller);
+
+	if (l->shared[function] == NONE)
+		l->shared[function] = copy;
+	return copy;
+}
+
+static void link_call(struct linker *l, uint32_t caller, uint32_t call, struct callees *c)
+{
+	struct insn insn = l->fn->insns[call]; /* the array may move */
+
+	find_callees(l, l->fn, &insn, c);
+	if (c->unknown)
+		ARENA_PUSH(l->arena, l->out->unknown_calls, l->out->nunknown_calls, l->unknown_cap, call);
+	for (uint32_t i = 0; i < c->n && !l->failed; i++) {
+		struct link_edge edge = {
+			.call = call, .caller = caller, .callee = copy_for(l, caller, c->v[i])};
+
+		if (edge.callee != NONE)
+			ARENA_PUSH(l->arena, l->edges, l->nedges, l->edges_cap, edge);
+	}
+}
+
+static void link_copies(struct linker *l)
+{
+	struct callees c = {0};
+
+	for (uint32_t k = 0; k < l->ncopies && !l->failed; k++) {
+		uint32_t end = l->copies[k].first_insn + l->copies[k].ninsns;
+
+		for (uint32_t i = l->copies[k].first_insn; i < end && !l->failed; i++)
+			if (l->fn->insns[i].op == OP_call)
+				link_call(l, k, i, &c);
+	}
+}
+
+/* Depth first over the copies: an edge to a copy on the way closes a cycle. Edges of one caller stand
+ * together, for copies are handled in order. */
+static void find_recursion(struct linker *l)
+{
+	uint32_t *first = ARENA_NEW(l->arena, uint32_t, l->ncopies + 1);
+	uint32_t *next = ARENA_NEW(l->arena, uint32_t, l->ncopies);
+	uint32_t *stack = ARENA_NEW(l->arena, uint32_t, l->ncopies);
+	uint8_t *state = ARENA_NEW(l->arena, uint8_t, l->ncopies); /* 1: on the way, 2: done */
+	uint32_t depth = 0;
+
+	for (uint32_t i = 0; i < l->nedges; i++)
+		first[l->edges[i].caller + 1] = i + 1;
+	for (uint32_t k = 1; k <= l->ncopies; k++)
+		if (!first[k])
+			first[k] = first[k - 1];
+	for (uint32_t k = 0; k < l->ncopies; k++)
+		next[k] = first[k];
+	stack[depth++] = 0;
+	state[0] = 1;
+	while (depth) {
+		uint32_t k = stack[depth - 1];
+
+		if (next[k] == first[k + 1]) {
+			state[k] = 2;
+			depth--;
+			continue;
+		}
+		struct link_edge *e = &l->edges[next[k]++];
+
+		if (state[e->callee] == 1)
+			e->recursive = true;
+		if (state[e->callee])
+			continue;
+		state[e->callee] = 1;
+		stack[depth++] = e->callee;
+	}
+}
+
+static void write_calls(struct linker *l)
+{
+	for (uint32_t i = 0; i < l->nedges; i++) {
+		const struct link_edge *e = &l->edges[i];
+		const struct link_copy *c = &l->copies[e->callee];
+		struct linked_call call = {.call = e->call,
+			.entry = c->first_insn,
+			.after = e->call + 1,
+			.first_return = c->first_return,
+			.nreturns = c->nreturns};
+
+		ARENA_PUSH(l->arena, l->out->calls, l->out->ncalls, l->calls_cap, call);
+		if (!e->recursive)
+			continue;
+		call.entry = call.after; /* the caller's own registers, whatever the inner one did to them */
+		call.nreturns = 0;
+		ARENA_PUSH(l->arena, l->out->calls, l->out->ncalls, l->calls_cap, call);
+	}
+}
+
+/* ---- the root ---- */
+
+static bool calls_bodies(struct linker *l, const struct function *root)
+{
+	struct callees c = {0};
+	bool bodies = false;
+
+	for (uint32_t i = 0; i < root->ninsns; i++) {
+		if (root->insns[i].op != OP_call)
+			continue;
+		find_callees(l, root, &root->insns[i], &c);
+		bodies |= c.n > 0;
+		if (c.unknown)
+			ARENA_PUSH(l->arena, l->out->unknown_calls, l->out->nunknown_calls,
+				l->unknown_cap, i);
+	}
+	return bodies;
+}
+
+static const bool *unknown_by_insn(const struct linker *l)
+{
+	bool *unknown = ARENA_NEW(l->arena, bool, l->fn->ninsns + 1);
+
+	for (uint32_t i = 0; i < l->out->nunknown_calls; i++)
+		unknown[l->out->unknown_calls[i]] = true;
+	return unknown;
+}
+
+static void flatten(struct linker *l, const struct function *root)
+{
+	*l->fn = *root;
+	l->fn->ninsns = l->fn->noperands = l->fn->nregs = l->fn->nsymbols = 0;
+	l->fn->nlabels = l->fn->ntables = l->fn->nlocs = l->fn->npragmas = l->fn->nhints = 0;
+	l->fn->insns = NULL;
+	l->fn->operands = NULL;
+	l->fn->regs = NULL;
+	l->fn->symbols = NULL;
+	l->fn->labels = NULL;
+	l->fn->tables = NULL;
+	l->fn->locs = NULL;
+	l->fn->pragmas = NULL;
+	l->fn->hints = NULL;
+	l->out->nunknown_calls = 0;
+	copy_body(l, root, NONE);
+	link_copies(l);
+	if (l->failed)
+		return;
+	find_recursion(l);
+	write_calls(l);
+	struct link_graph graph = {.linked = l->out,
+		.copies = l->copies,
+		.ncopies = l->ncopies,
+		.edges = l->edges,
+		.nedges = l->nedges,
+		.unknown = unknown_by_insn(l)};
+
+	link_params(&graph, l->arena);
+}
+
+bool link_calls(const struct module *module, uint32_t root, struct arena *arena, struct linked *out,
+	struct diags *diags)
+{
+	uint32_t n = module->nfunctions;
+	struct linker l = {.module = module, .arena = arena, .diags = diags, .out = out, .fn = &out->fn};
+
+	*out = (struct linked){.bodies = ARENA_NEW(arena, const struct function *, n)};
+	l.parsed = ARENA_NEW(arena, const struct function *, n);
+	l.shared = ARENA_NEW(arena, uint32_t, n);
+	l.locs_at = ARENA_NEW(arena, uint32_t, n);
+	l.statics = ARENA_NEW(arena, uint32_t *, n);
+	for (uint32_t i = 0; i < n; i++)
+		l.shared[i] = l.locs_at[i] = NONE;
+	const struct function *body = body_of(&l, root);
+
+	if (!body)
+		return false;
+	if (calls_bodies(&l, body))
+		flatten(&l, body);
+	else
+		out->fn = *body;
+	return !l.failed;
+}
