@@ -200,8 +200,11 @@ void analyse_root_observed(const struct module *module, uint32_t function,
 
 	*result = (struct kernel_result){.function = function, .verdict = VERDICT_INCOMPLETE};
 	budget_start(&run->budget, options->budget_seconds);
-	if (!link_calls(module, function, scratch, &run->linked, diags))
+	if (!link_calls(module, function, scratch, &run->linked, diags)) {
+		result->unmodelled = ARENA_NEW(keep, const char *, 1);
+		result->unmodelled[result->nunmodelled++] = "the function could not be read";
 		return;
+	}
 	*unit = (struct unit){.module = module,
 		.fn = &run->linked.fn,
 		.options = options,

@@ -23,6 +23,8 @@ struct demands {
 	struct bits *own_at, *foreign_at; /* by fact: instructions before which it is pending; no words: not asked */
 	bool *asked;                      /* by fact */
 	struct bits *meets_own, *meets_foreign; /* by fact: events (async) where it makes an edge */
+	uint32_t *seen_block, *seen_site; /* round of the search that came here last */
+	uint32_t round;
 };
 
 static void list_add(struct demands *d, struct list *list, uint32_t item)
@@ -131,8 +133,6 @@ static void find_pending(struct demands *d)
 
 struct search {
 	struct demands *d;
-	bool *seen_block; /* entered at its start */
-	bool *seen_site;
 	struct list todo; /* blocks; sites as ~number */
 };
 
@@ -141,9 +141,9 @@ static void go_sites(struct search *q, uint32_t r)
 	const struct ids *to = &q->d->s->handoffs.to[r];
 
 	for (uint32_t i = 0; i < to->n; i++) {
-		if (q->seen_site[to->v[i]])
+		if (q->d->seen_site[to->v[i]] == q->d->round)
 			continue;
-		q->seen_site[to->v[i]] = true;
+		q->d->seen_site[to->v[i]] = q->d->round;
 		ARENA_PUSH(q->d->s->unit->arena, q->todo.v, q->todo.n, q->todo.cap, ~to->v[i]);
 	}
 }
@@ -181,9 +181,9 @@ static bool run_on(struct search *q, uint32_t b, uint32_t e, uint32_t f)
 	for (uint32_t i = 0; i < block->succ.n; i++) {
 		uint32_t n = block->succ.v[i];
 
-		if (q->seen_block[n] || !s->reached[n] || !bits_has(s->in[n].foreign, f))
+		if (q->d->seen_block[n] == q->d->round || !s->reached[n] || !bits_has(s->in[n].foreign, f))
 			continue;
-		q->seen_block[n] = true;
+		q->d->seen_block[n] = q->d->round;
 		ARENA_PUSH(s->unit->arena, q->todo.v, q->todo.n, q->todo.cap, n);
 	}
 	return false;
@@ -203,12 +203,9 @@ static uint32_t event_behind(const struct flow_setup *s, uint32_t site)
 static bool reaches(struct demands *d, uint32_t r, uint32_t f)
 {
 	struct flow_setup *s = d->s;
-	struct search q = {
-		.d = d,
-		.seen_block = ARENA_NEW(s->unit->arena, bool, s->unit->cfg.n),
-		.seen_site = ARENA_NEW(s->unit->arena, bool, s->handoffs.n),
-	};
+	struct search q = {.d = d};
 
+	d->round++;
 	go_sites(&q, r);
 	while (q.todo.n) {
 		uint32_t item = q.todo.v[--q.todo.n];
@@ -354,6 +351,8 @@ void flow_demands(struct flow_setup *s, const struct flow *flow, const struct fe
 	d.meets_own = ARENA_NEW(arena, struct bits, s->facts.n);
 	d.meets_foreign = ARENA_NEW(arena, struct bits, s->facts.n);
 	d.asked = ARENA_NEW(arena, bool, s->facts.n);
+	d.seen_block = ARENA_NEW(arena, uint32_t, s->unit->cfg.n);
+	d.seen_site = ARENA_NEW(arena, uint32_t, s->handoffs.n);
 	find_asked(&d);
 	find_pending(&d);
 	for (uint32_t f = 0; f < s->facts.n && !budget_spent(s->unit->budget); f++) {

@@ -38,67 +38,99 @@ static void note_meeting(void *data, uint32_t access, struct bits own, struct bi
 
 /* ---- the way ---- */
 
+#define HOPS_MAX 8
 
-/* Does release r publish the fact, in this form or in the one it has before it crosses? */
-static bool publishes(const struct flow_setup *s, uint32_t r, uint32_t fact, bool own)
+struct way {
+	uint32_t sites[2 * HOPS_MAX], n; /* acquire, release, acquire, ... from the async access back */
+	bool unknown;                    /* some barrier on it is not known */
+};
+
+struct hop {
+	uint32_t acquire, release;
+	uint32_t parent; /* the hop that follows it in time; NONE: the async access */
+};
+
+/* Backward search, breadth first over hand-offs, for a release whose own fact it is. */
+struct way_search {
+	struct flow_setup *s;
+	uint32_t fact;
+	struct hop *hops;
+	uint32_t nhops, cap;
+	uint32_t *stack, nstack, stack_cap; /* blocks to scan from their end */
+	bool *heard;                        /* by site: acquire already taken */
+};
+
+static void way_up(struct way_search *q, uint32_t last, struct way *way)
 {
-	struct bits sent = own ? s->sent_own[r] : s->sent_foreign[r];
+	for (uint32_t h = last; h != NONE && way->n < 2 * HOPS_MAX; h = q->hops[h].parent)
+		way->n += 2;
+	uint32_t at = way->n;
 
-	return bits_has(sent, fact);
+	for (uint32_t h = last; h != NONE && at >= 2; h = q->hops[h].parent) {
+		const struct sync_site *sites = q->s->handoffs.sites;
+
+		way->sites[--at] = q->hops[h].release;
+		way->sites[--at] = q->hops[h].acquire;
+		way->unknown |= sites[q->hops[h].acquire].unknown ||
+			sites[q->hops[h].release].unknown;
+	}
 }
 
-static bool hears(const struct flow_setup *s, uint32_t q, uint32_t fact)
+/* Takes an acquire that brings the fact; the number of the hop that ends the search, or NONE. */
+static uint32_t take_acquire(struct way_search *q, uint32_t acquire, uint32_t parent)
 {
-	return bits_has(s->received[q], fact);
-}
+	const struct ids *from = &q->s->handoffs.from[acquire];
 
-/* The acquire through which a foreign fact came to event `event` of block `b`: backward search. */
-static uint32_t find_acquire(struct flow_setup *s, uint32_t b, uint32_t event, uint32_t fact)
-{
-	struct arena *arena = s->unit->arena;
-	uint32_t *stack = NULL, n = 0, cap = 0;
-	bool *seen = ARENA_NEW(arena, bool, s->unit->cfg.n);
-	uint32_t end = event;
+	if (q->heard[acquire])
+		return NONE;
+	q->heard[acquire] = true;
+	for (uint32_t own = 2; own-- > 0;) {
+		for (uint32_t i = 0; i < from->n; i++) {
+			struct bits sent = own ? q->s->sent_own[from->v[i]]
+					       : q->s->sent_foreign[from->v[i]];
+			struct hop hop = {acquire, from->v[i], parent};
 
-	for (;;) {
-		for (uint32_t e = end; e-- > flow_first(s, b);)
-			if (s->events[e].kind == EVENT_ACQUIRE && hears(s, s->events[e].arg, fact))
-				return s->events[e].arg;
-		const struct block *block = &s->unit->cfg.blocks[b];
-
-		for (uint32_t i = 0; i < block->pred.n; i++) {
-			uint32_t p = block->pred.v[i];
-
-			if (seen[p] || !s->reached[p])
+			if (!bits_has(sent, q->fact))
 				continue;
-			seen[p] = true;
-			ARENA_PUSH(arena, stack, n, cap, p);
-		}
-		if (!n)
-			return NONE;
-		b = stack[--n];
-		end = flow_end(s, b);
-	}
-}
-
-/* The partner that published it: one that had it as its own, if there is one. */
-static uint32_t find_release(const struct flow_setup *s, uint32_t q, uint32_t fact, bool *own)
-{
-	const struct ids *from = &s->handoffs.from[q];
-
-	for (uint32_t i = 0; i < from->n; i++) {
-		if (publishes(s, from->v[i], fact, true)) {
-			*own = true;
-			return from->v[i];
-		}
-	}
-	for (uint32_t i = 0; i < from->n; i++) {
-		if (publishes(s, from->v[i], fact, false)) {
-			*own = false;
-			return from->v[i];
+			ARENA_PUSH(q->s->unit->arena, q->hops, q->nhops, q->cap, hop);
+			if (own)
+				return q->nhops - 1;
 		}
 	}
 	return NONE;
+}
+
+/* Scans a block's events backward from `end`, then its predecessors. */
+static uint32_t scan_back(struct way_search *q, uint32_t b, uint32_t end, uint32_t parent)
+{
+	struct flow_setup *s = q->s;
+
+	q->nstack = 0;
+	for (;;) {
+		const struct block *block = &s->unit->cfg.blocks[b];
+
+		for (uint32_t e = end; e-- > flow_first(s, b);) {
+			if (s->events[e].kind != EVENT_ACQUIRE ||
+				!bits_has(s->received[s->events[e].arg], q->fact))
+				continue;
+			uint32_t found = take_acquire(q, s->events[e].arg, parent);
+
+			if (found != NONE)
+				return found;
+		}
+		for (uint32_t i = 0; i < block->pred.n; i++) {
+			uint32_t p = block->pred.v[i];
+
+			if (s->seen[p] == s->round || !s->reached[p])
+				continue;
+			s->seen[p] = s->round;
+			ARENA_PUSH(s->unit->arena, q->stack, q->nstack, q->stack_cap, p);
+		}
+		if (!q->nstack)
+			return NONE;
+		b = q->stack[--q->nstack];
+		end = flow_end(s, b);
+	}
 }
 
 static uint32_t release_event(const struct flow_setup *s, uint32_t r)
@@ -111,33 +143,21 @@ static uint32_t release_event(const struct flow_setup *s, uint32_t r)
 	return flow_end(s, b);
 }
 
-#define HOPS_MAX 8
-
-struct way {
-	uint32_t sites[2 * HOPS_MAX], n; /* acquire, release, acquire, ... from the async access back */
-	bool unknown;                    /* some barrier on it is not known */
-};
-
 static struct way find_way(struct flow_setup *s, uint32_t async_event, uint32_t block, uint32_t fact)
 {
 	struct way way = {0};
-	uint32_t event = async_event;
+	struct way_search q = {
+		.s = s, .fact = fact, .heard = ARENA_NEW(s->unit->arena, bool, s->handoffs.n)};
 
-	while (way.n < 2 * HOPS_MAX) {
-		bool own = true;
-		uint32_t q = find_acquire(s, block, event, fact);
-		uint32_t r = q == NONE ? NONE : find_release(s, q, fact, &own);
+	s->round++;
+	uint32_t found = scan_back(&q, block, async_event, NONE);
 
-		if (r == NONE)
-			break;
-		way.sites[way.n++] = q;
-		way.sites[way.n++] = r;
-		way.unknown |= s->handoffs.sites[q].unknown || s->handoffs.sites[r].unknown;
-		if (own)
-			break;
-		block = s->handoffs.sites[r].block;
-		event = release_event(s, r);
+	for (uint32_t h = 0; found == NONE && h < q.nhops; h++) {
+		uint32_t r = q.hops[h].release;
+
+		found = scan_back(&q, s->handoffs.sites[r].block, release_event(s, r), h);
 	}
+	way_up(&q, found, &way);
 	return way;
 }
 
@@ -256,23 +276,17 @@ void flow_collect_edges(struct flow_setup *s, struct flow *flow)
 	uint32_t cap = 0;
 
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
-		uint32_t last_fact = NONE, known = 0;
 		struct way way = {0};
 
 		if (!s->reached[b])
 			continue;
 		flow_enter(s, b);
 		for (uint32_t e = flow_first(s, b); e < flow_end(s, b); e++) {
-			known = m.n;
 			flow_step(s, e, false, &visitor);
-			for (uint32_t i = known; i < m.n; i++) {
+			for (uint32_t i = 0; i < m.n; i++) {
 				struct edge edge;
 
-				if (m.v[i].own)
-					way = (struct way){0};
-				else if (m.v[i].fact != last_fact)
-					way = find_way(s, e, b, m.v[i].fact);
-				last_fact = m.v[i].own ? NONE : m.v[i].fact;
+				way = m.v[i].own ? (struct way){0} : find_way(s, e, b, m.v[i].fact);
 				describe(s, &m.v[i], &way, &edge);
 				ARENA_PUSH(s->unit->arena, flow->edges, flow->nedges, cap, edge);
 			}

@@ -336,5 +336,6 @@ struct flow_setup *flow_prepare(struct unit *unit)
 	s->scratch2 = bits_new(arena, s->facts.n);
 	s->suppressed = bits_new(arena, s->facts.n);
 	s->dirty = ARENA_NEW(arena, uint64_t, (unit->cfg.n + 63) / 64);
+	s->seen = ARENA_NEW(arena, uint32_t, unit->cfg.n);
 	return s;
 }

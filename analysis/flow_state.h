@@ -76,7 +76,7 @@ struct flow_setup {
 	uint32_t *uncovered_at;
 	struct bits scratch, scratch2, suppressed;
 	uint64_t *dirty;          /* blocks, one bit each */
-	struct bits *load_ends;
+	uint32_t *seen, round;    /* by block: stamps of backward searches */
 };
 
 /* What a pass over a block's events can be told beside the state. */

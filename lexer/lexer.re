@@ -215,25 +215,20 @@ again:
 
 		integer			{ return found(lx, TOK_INT, begin, p, at); }
 		floating		{ return found(lx, TOK_FLOAT, begin, p, at); }
-		[0-9] follow*		{
-						error_at(lx, begin, p, "malformed number");
-						found(lx, TOK_INT, begin, p, at);
-						return TOK_PTXerror;
-					}
 		dotword			{ return found(lx, dotword_kind(begin, p), begin, p, at); }
 
-		["] [\x01-\x09\x0b-\x21\x23-\x7f]* ["]
+		["] [\x01-\x21\x23-\x7f]* ["]
 					{ return found(lx, TOK_STRING, begin, p, at); }
 		["]			{
 						p = begin + 1;
-						while (*p && *p != '\n' && (unsigned char)*p < 0x80)
+						while (*p && (unsigned char)*p < 0x80)
 							p++;
-						*at = (struct span){offset(lx, begin), offset(lx, begin) + 1};
-						if (!line_ended(lx, p)) {
+						if (p != lx->end) {
 							*at = (struct span){offset(lx, p), offset(lx, p) + 1};
 							return bad_line(lx, p);
 						}
-						error_at(lx, begin, p, "string without end");
+						*at = (struct span){offset(lx, begin), offset(lx, begin) + 1};
+						error_at(lx, begin, begin + 1, "string without end");
 						lx->cursor = p;
 						return TOK_PTXerror;
 					}

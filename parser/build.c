@@ -11,6 +11,16 @@ struct slice build_text(const struct build *b, struct span at)
 	return (struct slice){b->source->text + at.begin, at.end - at.begin};
 }
 
+uint32_t build_name_id(const struct build *b, struct span at)
+{
+	struct slice text = build_text(b, at);
+	uint32_t id = names_add(b->names, text.text, text.size);
+
+	if (id == NONE)
+		longjmp(*b->arena->on_failure, 1);
+	return id;
+}
+
 /* In the first run over a file an error only ends it: a second run with `diags` will explain. */
 static void stop(struct build *b)
 {
@@ -128,6 +138,12 @@ static void fold(struct expected *e)
 		drop(e, modifier_names);
 		drop_directives(e);
 		e->names[e->n++] = "an operand";
+		return;
+	}
+	if (has(e, ".align") && has(e, ".attribute") && !has(e, ".entry")) {
+		drop_directives(e);
+		drop(e, modifier_names);
+		e->names[e->n++] = "a type";
 		return;
 	}
 	if (has(e, "integer") && has(e, "floating-point number")) {

@@ -12,7 +12,7 @@
 #include "parser/ptx.tab.h"
 #include "parser/scope.h"
 
-enum { MAX_NESTING = 4096, MAX_BRANCH_RANGE = 1000000 };
+enum { MAX_NESTING = 4096, MAX_BRANCH_RANGE = 1000000, MAX_VARIABLE_RANGE = 100000 };
 
 /* An operand on its way into the function; children leave the stack before their parent enters. */
 struct pending {
@@ -104,6 +104,7 @@ void build_error(struct build *, struct span at, const char *fmt, ...)
 void build_too_deep(struct build *, struct span at);
 void build_syntax_error(struct build *, struct span at, const char *const *expected, int n);
 struct slice build_text(const struct build *, struct span at);
+uint32_t build_name_id(const struct build *, struct span at);
 
 /* module.c: the level of modules and functions */
 void build_version(struct build *, struct span word, struct span number);
@@ -131,7 +132,7 @@ void build_module_end(struct build *);
 void build_value_name(struct build *, struct span name);
 void build_taken(struct build *, struct span name);
 
-uint32_t module_add_symbol(struct build *, struct symbol, struct span name);
+uint32_t module_add_symbol(struct build *, struct symbol);
 uint32_t module_find_symbol(const struct module *, const char *text, size_t size);
 
 /* declare.c: variables, registers, parameters */
@@ -166,7 +167,6 @@ void build_reference(struct build *, struct span at);
 void build_component(struct build *, struct span name, struct span component);
 void build_sink(struct build *, struct span at);
 void build_add(struct build *, struct span at);
-void build_subtract(struct build *, struct span at);
 void build_pair(struct build *, struct span at);
 void build_negated(struct build *, struct span at);
 void build_indexed(struct build *, struct span at);

@@ -130,26 +130,16 @@ static struct symbol symbol_of(const struct build *b, struct span name)
 		.size = bytes_of(d),
 		.align = d->align > natural ? d->align : (uint32_t)natural,
 		.type = (uint16_t)d->type,
+		.name = build_name_id(b, name),
 		.target = NONE,
 		.at = name,
 	};
 }
 
-static void add_module_symbol(struct build *b, struct span name)
+static void add_function_symbol(struct build *b, struct symbol symbol)
 {
-	struct symbol symbol = symbol_of(b, name);
-
-	module_add_symbol(b, symbol, name);
-}
-
-static void add_function_symbol(struct build *b, struct symbol symbol, struct span name)
-{
-	struct slice text = build_text(b, name);
+	struct slice text = names_text(b->names, symbol.name);
 	struct function *fn = b->fn;
-
-	symbol.name = names_add(b->names, text.text, text.size);
-	if (symbol.name == NONE)
-		longjmp(*b->arena->on_failure, 1);
 	uint32_t id = b->module->nsymbols + fn->nsymbols;
 
 	ARENA_PUSH(b->arena, fn->symbols, fn->nsymbols, b->symbols_cap_fn, symbol);
@@ -183,11 +173,10 @@ static void add_parameter(struct build *b, struct span name)
 		scope_add_reg(&b->scope, text.text, text.size, b->declaration.type,
 			(uint8_t)b->declaration.vector);
 		symbol.space = SPACE_REG;
-		symbol.name = names_add(b->names, text.text, text.size);
 		ARENA_PUSH(b->arena, b->fn->symbols, b->fn->nsymbols, b->symbols_cap_fn, symbol);
 		return;
 	}
-	add_function_symbol(b, symbol, name);
+	add_function_symbol(b, symbol);
 }
 
 static void declare(struct build *b, struct span name)
@@ -197,12 +186,12 @@ static void declare(struct build *b, struct span name)
 	if (b->header.part != PART_NONE)
 		add_parameter(b, name);
 	else if (b->function == NONE)
-		add_module_symbol(b, name);
+		module_add_symbol(b, symbol_of(b, name));
 	else if (b->fn && b->declaration.space == TOK_REG)
 		scope_add_reg(&b->scope, text.text, text.size, b->declaration.type,
 			(uint8_t)b->declaration.vector);
 	else if (b->fn)
-		add_function_symbol(b, symbol_of(b, name), name);
+		add_function_symbol(b, symbol_of(b, name));
 }
 
 void build_declare(struct build *b, struct span name)
@@ -213,15 +202,36 @@ void build_declare(struct build *b, struct span name)
 	b->declaration.values = 0;
 }
 
-/* `.reg .b32 %r<4>;` declares %r0 to %r3; the form is allowed for variables too (ISA 5.4.6). */
+static void declare_numbered(struct build *b, struct span name, uint32_t n)
+{
+	struct slice text = build_text(b, name);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct symbol symbol = symbol_of(b, name);
+
+		symbol.name = names_add_numbered(b->names, text.text, text.size, i);
+		if (symbol.name == NONE)
+			longjmp(*b->arena->on_failure, 1);
+		if (b->function == NONE)
+			module_add_symbol(b, symbol);
+		else if (b->fn)
+			add_function_symbol(b, symbol);
+	}
+}
+
+/* `.reg .b32 %r<4>;` declares %r0 to %r3 (ISA 5.4.6); registers come into being when first named. */
 void build_declare_range(struct build *b, struct span name, struct span count)
 {
 	struct slice text = build_text(b, name);
 	uint64_t n = build_number(b, count);
 
-	if (b->fn && b->declaration.space == TOK_REG)
+	if (b->declaration.space == TOK_REG && !b->fn)
+		return;
+	if (b->declaration.space == TOK_REG)
 		scope_add_range(&b->scope, text.text, text.size, n, b->declaration.type,
 			(uint8_t)b->declaration.vector);
-	else if (b->declaration.space != TOK_REG)
-		build_error(b, name, "'%.*s<...>': ranges are for registers", (int)text.size, text.text);
+	else if (n > MAX_VARIABLE_RANGE)
+		build_error(b, count, "more than %d variables", MAX_VARIABLE_RANGE);
+	else
+		declare_numbered(b, name, (uint32_t)n);
 }

@@ -15,16 +15,6 @@ static struct module *current(struct build *b)
 	return &b->modules->v[b->current];
 }
 
-static uint32_t name_id(struct build *b, struct span name)
-{
-	struct slice text = build_text(b, name);
-	uint32_t id = names_add(b->names, text.text, text.size);
-
-	if (id == NONE)
-		longjmp(*b->arena->on_failure, 1);
-	return id;
-}
-
 static void read_version(struct module *module, struct slice number)
 {
 	const char *p = number.text, *end = p + number.size;
@@ -154,11 +144,10 @@ void build_file(struct build *b, struct span number, struct span name)
 	ARENA_PUSH(b->arena, module->files, module->nfiles, b->files_cap, entry);
 }
 
-uint32_t module_add_symbol(struct build *b, struct symbol symbol, struct span name)
+uint32_t module_add_symbol(struct build *b, struct symbol symbol)
 {
 	struct module *module = current(b);
 
-	symbol.name = name_id(b, name);
 	uint32_t id = names_mark(b->names, symbol.name, NAMES_LOCAL);
 
 	if (id != NONE) {
@@ -180,12 +169,19 @@ uint32_t module_add_symbol(struct build *b, struct symbol symbol, struct span na
 
 void build_alias(struct build *b, struct span name, struct span target)
 {
-	struct symbol to = {.kind = SYMBOL_FUNC, .is_extern = true, .target = NONE, .at = target};
-	uint32_t known = names_mark(b->names, name_id(b, target), NAMES_LOCAL);
-	uint32_t id = known != NONE ? known : module_add_symbol(b, to, target);
-	struct symbol alias = {.kind = SYMBOL_ALIAS, .is_visible = true, .target = id, .at = name};
-
-	uint32_t own = module_add_symbol(b, alias, name);
+	struct symbol to = {.kind = SYMBOL_FUNC,
+		.is_extern = true,
+		.name = build_name_id(b, target),
+		.target = NONE,
+		.at = target};
+	uint32_t known = names_mark(b->names, to.name, NAMES_LOCAL);
+	uint32_t id = known != NONE ? known : module_add_symbol(b, to);
+	struct symbol alias = {.kind = SYMBOL_ALIAS,
+		.is_visible = true,
+		.name = build_name_id(b, name),
+		.target = id,
+		.at = name};
+	uint32_t own = module_add_symbol(b, alias);
 
 	current(b)->symbols[own].kind = SYMBOL_ALIAS;
 	current(b)->symbols[own].target = id;
@@ -255,9 +251,10 @@ void build_function_name(struct build *b, struct span name)
 		.is_extern = linkage & 1,
 		.is_visible = linkage >> (TOK_VISIBLE - TOK_EXTERN) & 1,
 		.is_weak = linkage >> (TOK_WEAK - TOK_EXTERN) & 1,
+		.name = build_name_id(b, name),
 		.target = NONE,
 		.at = name};
-	uint32_t id = module_add_symbol(b, symbol, name);
+	uint32_t id = module_add_symbol(b, symbol);
 
 	info(b)->symbol = id;
 }
@@ -378,7 +375,7 @@ void build_taken(struct build *b, struct span name)
 
 	if (text.text[0] == '%' || b->jumps || memchr(text.text, '.', text.size))
 		return;
-	uint32_t id = name_id(b, name);
+	uint32_t id = build_name_id(b, name);
 
 	if (names_mark(b->names, id, NAMES_OPCODE) != NONE)
 		return;

@@ -151,14 +151,6 @@ void build_add(struct build *b, struct span at)
 	top(b)->operand.at = at;
 }
 
-void build_subtract(struct build *b, struct span at)
-{
-	if (b->muted)
-		return;
-	top(b)->operand.imm = (int64_t)(-(uint64_t)top(b)->operand.imm);
-	build_add(b, at);
-}
-
 void build_pair(struct build *b, struct span at)
 {
 	build_group(b, OPERAND_PAIR, 2, at);

@@ -280,16 +280,11 @@ declarators
 	;
 
 declarator
-	: declared		{ build_declare(b, @1); }
-	| declared '<' INT '>'	{ build_declare_range(b, @1, @3); }
-	| declared dimensions	{ build_declare(b, @1); }
-	| declared initialiser	{ build_declare(b, @1); }
-	| declared dimensions initialiser { build_declare(b, @1); }
-	;
-
-declared
-	: NAME
-	| '_'
+	: NAME			{ build_declare(b, @1); }
+	| NAME '<' INT '>'	{ build_declare_range(b, @1, @3); }
+	| NAME dimensions	{ build_declare(b, @1); }
+	| NAME initialiser	{ build_declare(b, @1); }
+	| NAME dimensions initialiser { build_declare(b, @1); }
 	;
 
 dimensions
@@ -380,6 +375,8 @@ some_parameters
 
 parameter
 	: parameter_space specifiers declarator
+	| parameter_space specifiers '_' { build_declare(b, @3); }
+	| parameter_space specifiers '_' dimensions { build_declare(b, @3); }
 	;
 
 parameter_space
@@ -475,7 +472,12 @@ call_targets
 	;
 
 prototype
-	: prototype_head returns declared parameters directives
+	: prototype_head returns prototype_name parameters directives
+	;
+
+prototype_name
+	: NAME
+	| '_'
 	;
 
 prototype_head
@@ -523,7 +525,6 @@ operand
 place
 	: reference
 	| reference '+' constant { build_add(b, @$); }
-	| reference '-' constant { build_subtract(b, @$); }
 	| reference '|' reference { build_pair(b, @$); }
 	| '!' reference		{ build_negated(b, @$); }
 	| '-' reference		{ build_negated(b, @$); }

@@ -166,12 +166,18 @@ static uint32_t find_range(struct scope *scope, const char *text, size_t prefix,
 	return i;
 }
 
-/* `%r12` may be number 12 of `%r` or, where prefixes end in digits, number 2 of `%r1`. The innermost
- * wins, which is the one bound last. */
-static uint32_t find_ranges(struct scope *scope, const char *text, size_t size)
+struct numbered { /* the name of a register of a range, taken apart */
+	uint32_t binding; /* NONE: no range has it */
+	uint32_t number;
+	size_t prefix;
+};
+
+/* `%r12` is number 12 of `%r` or, where prefixes end in digits, number 2 of `%r1`. The innermost wins,
+ * which is the one bound last. */
+static struct numbered find_ranges(struct scope *scope, const char *text, size_t size)
 {
 	uint64_t number = 0, power = 1;
-	uint32_t best = NONE;
+	struct numbered best = {NONE, 0, 0};
 
 	for (size_t prefix = size - 1; prefix > 0; prefix--, power *= 10) {
 		char c = text[prefix];
@@ -179,18 +185,29 @@ static uint32_t find_ranges(struct scope *scope, const char *text, size_t size)
 		if (c < '0' || c > '9' || size - prefix > 18)
 			break;
 		number += (uint64_t)(c - '0') * power;
-		if (c == '0' && size - prefix > 1)
-			continue;
 		bool last = text[prefix - 1] < '0' || text[prefix - 1] > '9';
 
-		if (!last && !scope->digit_prefixes)
+		if ((!last && !scope->digit_prefixes) || number > UINT32_MAX)
 			continue;
 		uint32_t found = find_range(scope, text, prefix, number);
 
-		if (found != NONE && (best == NONE || found > best))
-			best = found;
+		if (found != NONE && (best.binding == NONE || found > best.binding))
+			best = (struct numbered){found, (uint32_t)number, prefix};
 	}
 	return best;
+}
+
+/* Assemblers read `%r05` as `%r5` [measured]. */
+static uint32_t canonical(
+	struct scope *scope, const char *text, size_t size, struct numbered numbered, uint32_t local)
+{
+	if (text[numbered.prefix] != '0' || size - numbered.prefix == 1)
+		return local;
+	uint32_t name = names_add_numbered(scope->names, text, numbered.prefix, numbered.number);
+
+	if (name == NONE)
+		longjmp(*scope->arena->on_failure, 1);
+	return local_of(scope, name);
 }
 
 static uint32_t range_reg(struct scope *scope, uint32_t local, uint32_t binding)
@@ -222,12 +239,14 @@ struct resolved scope_find(struct scope *scope, const char *text, size_t size)
 	if (instance != NONE && scope->instances[instance].generation == scope->generation)
 		return (struct resolved){RESOLVED_REG, scope->instances[instance].reg};
 	uint32_t plain = scope->locals[local].binding;
-	uint32_t range = find_ranges(scope, text, size);
+	struct numbered range = find_ranges(scope, text, size);
 
 	while (plain != NONE && scope->bindings[plain].kind == BINDING_RANGE)
 		plain = scope->bindings[plain].previous;
-	if (range != NONE && (plain == NONE || range > plain))
-		return (struct resolved){RESOLVED_REG, range_reg(scope, local, range)};
+	if (range.binding != NONE && (plain == NONE || range.binding > plain)) {
+		local = canonical(scope, text, size, range, local);
+		return (struct resolved){RESOLVED_REG, range_reg(scope, local, range.binding)};
+	}
 	if (plain == NONE)
 		return (struct resolved){RESOLVED_NOTHING, NONE};
 	const struct binding *binding = &scope->bindings[plain];

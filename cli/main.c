@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fencepost: options, files, exit status. Everything else is lib/, of which this is a client. */
+#include "cli/run.h"
+
+#include <argp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_version(FILE *out, struct argp_state *state)
+{
+	(void)state;
+	fprintf(out, "fencepost %s\n", fencepost_version());
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings;
+
+	argp_program_version_hook = print_version;
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, status 2, not a signal */
+	settings_read(&settings, argc, argv);
+	switch (settings.mode) {
+	case MODE_REWRITE:
+	case MODE_CHECK:
+		return run_files(&settings);
+	case MODE_DUMP:
+	case MODE_WHY:
+		return run_dump(&settings);
+	case MODE_EXPLAIN:
+		return run_explain(&settings);
+	case MODE_MERGE:
+		return run_merge(&settings);
+	}
+	return 2;
+}

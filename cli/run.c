@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rewriting and --check. Comes in: settings. Goes out: PTX, a report, a status. Files are worked on by
+ * several threads; reports and standard output are written by one, in order. Invariant: one file's
+ * error does not stop the others, and the worst status wins.
+ */
+#include "cli/baseline.h"
+#include "cli/files.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/run.h"
+#include "lib/internal.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct work { /* one file's, from a worker to the one that reports */
+	struct file_result file;
+	struct source source;
+	struct diags diags;
+	char *error;
+};
+
+struct run_state {
+	const struct settings *settings;
+	struct fencepost_options options;
+	struct inputs inputs;
+	struct report report;
+	struct output output; /* of the report */
+	const char *report_path;
+	struct baseline *baseline, *fresh;
+	struct totals totals;
+	struct progress progress;
+	bool color; /* of standard error */
+	int status;
+};
+
+static void raise_status(struct run_state *run, int status)
+{
+	if (status > run->status)
+		run->status = status;
+}
+
+static bool select_kernel(const char *name, void *context)
+{
+	const struct settings *settings = context;
+	char *plain = demangle(name);
+	bool selected = false;
+
+	for (uint32_t i = 0; i < settings->nkernels && !selected; i++)
+		selected = fnmatch(settings->kernels[i], name, 0) == 0 ||
+			(plain && fnmatch(settings->kernels[i], plain, 0) == 0);
+	free(plain);
+	return selected;
+}
+
+/* What is only worth printing needs not be looked for: fence rules cost most of the time. */
+static void set_options(struct run_state *run)
+{
+	run->options = run->settings->options;
+	if (run->settings->nkernels) {
+		run->options.select = select_kernel;
+		run->options.select_context = (void *)(uintptr_t)run->settings;
+	}
+}
+
+static void read_error(struct work *work, const char *fallback)
+{
+	const char *text = work->diags.n ? work->diags.v[0].message : fallback;
+
+	work->error = strdup(text);
+	work->file.error = work->error ? work->error : "out of memory";
+}
+
+static void *work_on(void *context, uint32_t i)
+{
+	struct run_state *run = context;
+	struct input *input = &run->inputs.v[i];
+	struct work *work = calloc(1, sizeof(*work));
+
+	if (!work)
+		return NULL;
+	work->file.name = strcmp(input->path, "-") == 0 ? "<stdin>" : input->path;
+	if (input->problem || !source_read(&work->source, input->path, &work->diags)) {
+		read_error(work, input->problem ? input->problem : "cannot read");
+		return work;
+	}
+	work->file.text = work->source.text;
+	work->file.size = work->source.size;
+	enum fencepost_status status = fencepost_run(&run->options, work->file.name, work->source.text,
+		work->source.size, &work->file.result);
+
+	if (status == FENCEPOST_NO_MEMORY || status == FENCEPOST_BAD_OPTIONS)
+		read_error(work, status == FENCEPOST_NO_MEMORY ? "out of memory" : "an option is out of range");
+	return work;
+}
+
+static bool fails(const struct fail_on *fail_on, const struct fencepost_result *result)
+{
+	for (uint32_t i = 0; i < result->nkernels; i++)
+		if (fail_on->incomplete && result->kernels[i]->incomplete)
+			return true;
+	for (uint32_t i = 0; i < result->nfindings; i++) {
+		const struct fencepost_finding *f = result->findings[i];
+
+		if (f->state != FENCEPOST_NEW)
+			continue;
+		if ((fail_on->by_level && f->level >= fail_on->level) || fail_on->rules >> f->rule & 1)
+			return true;
+		if (fail_on->possible && f->confidence == FENCEPOST_POSSIBLE &&
+			fencepost_rule_level(f->rule) >= FENCEPOST_WARNING)
+			return true;
+	}
+	return false;
+}
+
+/* The rewritten text goes where the command line says; an unchanged file in place stays untouched. */
+static void write_ptx(struct run_state *run, const struct file_result *file, const char *path)
+{
+	const struct settings *settings = run->settings;
+	char error[4200];
+
+	if (settings->in_place && !file->result->changed)
+		return;
+	if (output_write(settings->in_place ? path : settings->output ? settings->output : "-",
+		    file->result->ptx, file->result->ptx_size, error, sizeof(error)))
+		return;
+	fprintf(stderr, "fencepost: error: %s\n", error);
+	raise_status(run, 2);
+}
+
+static void judge(struct run_state *run, const struct file_result *file, const char *path)
+{
+	if (!file->result || file->result->status != FENCEPOST_OK) {
+		raise_status(run, 2);
+		return;
+	}
+	if (run->settings->mode == MODE_CHECK) {
+		raise_status(run, fails(&run->settings->fail_on, file->result));
+		return;
+	}
+	raise_status(run, file->result->edges_left > 0);
+	write_ptx(run, file, path);
+}
+
+static void finish_file(void *context, uint32_t i, void *result)
+{
+	struct run_state *run = context;
+	struct work nothing = {.file = {.name = run->inputs.v[i].path, .error = "out of memory"}};
+	struct work *work = result ? result : &nothing;
+	struct file_result *file = &work->file;
+
+	progress_clear(&run->progress);
+	if (run->baseline)
+		baseline_apply(run->baseline, file);
+	print_diagnostics(stderr, file, run->color, !run->settings->quiet);
+	judge(run, file, run->inputs.v[i].path);
+	totals_add(&run->totals, file);
+	if (run->report.out)
+		report_file(&run->report, file);
+	if (run->fresh && !baseline_add(run->fresh, file))
+		raise_status(run, 2);
+	progress_step(&run->progress, run->inputs.v[i].size);
+	if (!result)
+		return;
+	fencepost_free(file->result);
+	source_free(&work->source);
+	diags_free(&work->diags);
+	free(work->error);
+	free(file->graphs);
+	free(work);
+}
+
+static bool complain(struct run_state *run, const char *error)
+{
+	fprintf(stderr, "fencepost: error: %s\n", error);
+	run->status = 2;
+	return false;
+}
+
+/* Opened before the first file, so that an unwritable place costs no work. */
+static bool open_report(struct run_state *run)
+{
+	const struct settings *s = run->settings;
+	char error[4200];
+
+	if (s->report) {
+		if (!output_open(&run->output, s->report, error, sizeof(error)))
+			return complain(run, error);
+		run->report_path = s->report;
+		report_begin(&run->report, s, s->format, run->output.file);
+	} else if (!s->quiet || s->format != FORMAT_TEXT) {
+		bool text_beside_ptx = s->mode == MODE_REWRITE && s->format == FORMAT_TEXT;
+
+		report_begin(&run->report, s, s->format, text_beside_ptx ? stderr : stdout);
+	}
+	return true;
+}
+
+static bool open_baselines(struct run_state *run)
+{
+	char error[4400];
+
+	if (run->settings->baseline) {
+		run->baseline = baseline_read(run->settings->baseline, error, sizeof(error));
+		if (!run->baseline) {
+			fprintf(stderr, "%s\n", error);
+			run->status = 2;
+			return false;
+		}
+	}
+	if (run->settings->write_baseline) {
+		run->fresh = baseline_new();
+		if (!run->fresh)
+			return complain(run, "out of memory");
+	}
+	return true;
+}
+
+static void close_report(struct run_state *run)
+{
+	char error[4400];
+	uint32_t nfixed = 0;
+	struct fixed_finding *fixed = run->baseline ? baseline_fixed(run->baseline, &nfixed) : NULL;
+
+	if (run->report.out && !report_end(&run->report, &run->totals, fixed, nfixed) && !run->report_path)
+		complain(run, "cannot write the report");
+	free(fixed);
+	if (run->report_path) {
+		if (!output_commit(&run->output, run->report_path, error, sizeof(error)))
+			complain(run, error);
+		if (!run->settings->quiet)
+			print_summary(stderr, run->settings, &run->totals, run->color);
+	}
+	/* After an input error the baseline would forget that file's findings: it stays as it was. */
+	if (run->fresh && run->totals.broken)
+		complain(run, "the baseline is not written because of the errors above");
+	else if (run->fresh &&
+		!baseline_write(run->fresh, run->settings->write_baseline, error, sizeof(error)))
+		complain(run, error);
+}
+
+static uint32_t threads_of(const struct settings *settings)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return settings->jobs ? settings->jobs : cores > 0 ? (uint32_t)cores : 1;
+}
+
+int run_files(const struct settings *settings)
+{
+	struct run_state run = {.settings = settings, .color = settings_color(settings, stderr)};
+	struct pool pool = {work_on, finish_file, &run};
+
+	set_options(&run);
+	if (open_baselines(&run) && inputs_collect(settings, &run.inputs) && open_report(&run)) {
+		progress_start(&run.progress, settings, run.inputs.n, run.inputs.bytes);
+		if (!pool_run(&pool, run.inputs.n, threads_of(settings)))
+			complain(&run, "out of memory");
+		progress_clear(&run.progress);
+		close_report(&run);
+	} else if (!run.status) {
+		complain(&run, "out of memory");
+	}
+	inputs_free(&run.inputs);
+	baseline_free(run.baseline);
+	baseline_free(run.fresh);
+	return run.status;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pass list. Comes in: PTX bytes. Goes out: the same bytes with fences, and what was found. Each
+ * root function is analysed in an arena of its own that is emptied after it, so that memory follows
+ * the largest function. Invariant: with an error anywhere in the text there is no output.
+ */
+#include "lib/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A kernel, or a function with a body: functions that some root calls are no roots (spec 2.7). */
+static bool is_candidate(const struct module *module, uint32_t function, bool entries)
+{
+	const struct function_info *info = &module->functions[function];
+
+	return info->has_body && info->is_entry == entries;
+}
+
+static bool covers(const struct kernel_result *root, uint32_t function)
+{
+	for (uint32_t i = 0; i < root->nfunctions; i++)
+		if (root->functions[i] == function)
+			return true;
+	return false;
+}
+
+static bool is_covered(const struct job *job, const struct module *module, uint32_t function)
+{
+	for (uint32_t i = 0; i < job->roots.n; i++)
+		if (job->roots.v[i].module == module && covers(&job->roots.v[i].result, function))
+			return true;
+	return false;
+}
+
+static bool is_selected(struct job *job, const struct module *module, uint32_t function)
+{
+	if (!job->options->select)
+		return true;
+	uint32_t symbol = module->functions[function].symbol;
+	struct slice name = names_text(module->names, module->symbols[symbol].name);
+
+	return job->options->select(text_format(&job->keep, "%.*s", (int)name.size, name.text),
+		job->options->select_context);
+}
+
+static void analyse_one(struct job *job, const struct module *module, uint32_t function)
+{
+	struct root root = {.module = module};
+
+	if (!is_selected(job, module, function))
+		return;
+	analyse_root_observed(module, function, &job->analysis, &job->scratch, &job->keep, &job->diags,
+		&root.result, job->observer);
+	arena_reset(&job->scratch);
+	ARENA_PUSH(&job->keep, job->roots.v, job->roots.n, job->roots.cap, root);
+	if (job->options->progress)
+		job->options->progress(module->functions[function].at.end, job->source.size,
+			job->options->progress_context);
+}
+
+/* A later root that calls an earlier one takes its place; of a ring of functions the first stays. */
+static void skip_covered(struct job *job, uint32_t from)
+{
+	for (uint32_t i = from; i < job->roots.n; i++)
+		for (uint32_t j = i + 1; j < job->roots.n; j++)
+			if (covers(&job->roots.v[j].result, job->roots.v[i].result.function) &&
+				!covers(&job->roots.v[i].result, job->roots.v[j].result.function))
+				job->roots.v[i].skipped = true;
+}
+
+static void list_without_analysis(struct job *job, const struct module *module)
+{
+	for (uint32_t i = 0; i < module->nfunctions; i++)
+		if (is_candidate(module, i, true)) {
+			struct root root = {.module = module,
+				.result = {.function = i, .verdict = VERDICT_CLEAN}};
+
+			ARENA_PUSH(&job->keep, job->roots.v, job->roots.n, job->roots.cap, root);
+		}
+}
+
+static void analyse_module(struct job *job, const struct module *module)
+{
+	if (!module->proxies) { /* spec 2.8: there is no async proxy to order */
+		list_without_analysis(job, module);
+		return;
+	}
+	for (uint32_t i = 0; i < module->nfunctions; i++)
+		if (is_candidate(module, i, true))
+			analyse_one(job, module, i);
+	uint32_t from = job->roots.n;
+
+	/* Callees mostly stand before their callers: from the end on, few are analysed in vain. */
+	for (uint32_t i = module->nfunctions; i-- > 0;)
+		if (is_candidate(module, i, false) && !is_covered(job, module, i))
+			analyse_one(job, module, i);
+	skip_covered(job, from);
+}
+
+static void run_passes(struct box *box, const char *ptx, size_t size)
+{
+	struct job *job = &box->job;
+
+	box->result.status = FENCEPOST_BAD_INPUT;
+	job->names = names_new();
+	if (!job->names)
+		longjmp(job->out_of_memory, 1);
+	if (source_copy(&job->source, job->name, ptx, size, &job->diags) &&
+		parse_modules(&job->source, &job->keep, job->names, &job->modules, &job->diags))
+		for (uint32_t i = 0; i < job->modules.n; i++)
+			analyse_module(job, &job->modules.v[i]);
+	if (job->diags.errors) {
+		job->roots.n = 0;
+	} else {
+		box->result.status = FENCEPOST_OK;
+		combine_roots(job);
+	}
+	publish(box);
+	if (job->diags.errors)
+		return;
+	struct slice output = write_output(box);
+
+	box->result.ptx = output.text;
+	box->result.ptx_size = output.size;
+}
+
+void fencepost_free(struct fencepost_result *result)
+{
+	struct box *box = (struct box *)result;
+
+	if (!box)
+		return;
+	source_free(&box->job.source);
+	diags_free(&box->job.diags);
+	names_free(box->job.names);
+	arena_free(&box->job.keep);
+	arena_free(&box->job.scratch);
+	free(box);
+}
+
+enum fencepost_status run_observed(const struct fencepost_options *options, const char *name,
+	const char *ptx, size_t size, const struct analysis_observer *observer,
+	struct fencepost_result **out)
+{
+	struct box *box = calloc(1, sizeof(*box));
+	struct fencepost_options *full;
+
+	*out = NULL;
+	if (!box)
+		return FENCEPOST_NO_MEMORY;
+	arena_init(&box->job.keep, &box->job.out_of_memory);
+	arena_init(&box->job.scratch, &box->job.out_of_memory);
+	if (setjmp(box->job.out_of_memory)) {
+		fencepost_free(&box->result);
+		return FENCEPOST_NO_MEMORY;
+	}
+	full = ARENA_NEW(&box->job.keep, struct fencepost_options, 1);
+	if (!options_analysis(options, full, &box->job.analysis)) {
+		fencepost_free(&box->result);
+		return FENCEPOST_BAD_OPTIONS;
+	}
+	box->job.options = full;
+	box->job.observer = observer;
+	box->job.name = text_format(&box->job.keep, "%s", name);
+	run_passes(box, ptx, size);
+	*out = &box->result;
+	return box->result.status;
+}
+
+enum fencepost_status fencepost_run(const struct fencepost_options *options, const char *name,
+	const char *ptx, size_t size, struct fencepost_result **result)
+{
+	return run_observed(options, name, ptx, size, NULL, result);
+}

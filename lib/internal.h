@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of lib/ share, and what cli/ may use beyond the public interface: a look at the stages. */
+#pragma once
+
+#include "analysis/findings.h"
+#include "base/diag.h"
+#include "lib/fencepost.h"
+#include "parser/parse.h"
+
+enum option_list { OPTION_HAZARDS, OPTION_FIX, OPTION_CALLS };
+/* The n-th name that an option's list knows; NULL past the last. */
+const char *option_name(enum option_list, uint32_t n);
+/* False when a field is out of range. `full` gets every field, whatever the caller was compiled with. */
+bool options_analysis(const struct fencepost_options *given, struct fencepost_options *full,
+	struct analysis_options *);
+
+/* One root with the module it is of. */
+struct root {
+	const struct module *module;
+	struct kernel_result result;
+	bool skipped;  /* another root covers it */
+	bool *dropped; /* by finding: not true in every root that runs the fence */
+};
+
+struct roots {
+	struct root *v;
+	uint32_t n, cap;
+};
+
+struct fixed {
+	uint32_t root, finding;
+};
+
+struct text_change { /* of the text, for all roots */
+	const struct module *module;
+	uint32_t root; /* the first that wants it */
+	struct result_fence fence;
+	struct fixed *fixes;
+	uint32_t nfixes, fixes_cap;
+};
+
+struct text_changes {
+	struct text_change *v;
+	uint32_t n, cap;
+};
+
+/* A file on its way: everything lives on `keep`, what one root needs on `scratch`. */
+struct job {
+	const char *name;
+	const struct fencepost_options *options;
+	struct analysis_options analysis;
+	const struct analysis_observer *observer; /* NULL: nobody looks */
+	struct source source;
+	struct diags diags;
+	struct names *names;
+	struct arena keep, scratch;
+	jmp_buf out_of_memory;
+	struct modules modules;
+	struct roots roots;
+	struct text_changes changes;
+};
+
+/* The public result with all that it owns. */
+struct box {
+	struct fencepost_result result; /* first: the caller's pointer is the box's */
+	struct job job;
+};
+
+/* As fencepost_run, with an observer; the text of `dump` is the caller's own. */
+enum fencepost_status run_observed(const struct fencepost_options *, const char *name, const char *ptx,
+	size_t size, const struct analysis_observer *, struct fencepost_result **);
+
+/* Puts the changes of all roots together: one list by place, the same text changed once. */
+void combine_roots(struct job *);
+/* Builds the public lists from the roots. */
+void publish(struct box *);
+/* The output text, and what each change puts there, on the arena. */
+struct slice write_output(struct box *);
+/* Writes message and help of a finding whose places are known. */
+void describe(struct job *, const struct finding *, uint32_t number,
+	struct fencepost_finding *, const struct fencepost_result *);
+/* printf to a text on the arena. */
+const char *text_format(struct arena *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

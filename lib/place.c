@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Comes in: a place as an offset and a .loc. Goes out: line, column, opcode, and the chain of source
+ * places with the names of inlined functions, which PTX keeps as bytes in the section .debug_str.
+ */
+#include "lib/place.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *function_text(struct job *job, const struct module *module, uint32_t function)
+{
+	uint32_t symbol = module->functions[function].symbol;
+	struct slice name = names_text(module->names, module->symbols[symbol].name);
+
+	return text_format(&job->keep, "%.*s", (int)name.size, name.text);
+}
+
+const char *change_text(struct job *job, const struct text_change *change)
+{
+	struct span at = change->fence.fence;
+
+	if (change->fence.change == CHANGE_REMOVE)
+		return text_format(&job->keep, "%.*s", (int)(at.end - at.begin), job->source.text + at.begin);
+	return text_format(&job->keep, "%s;", fence_text(change->fence.kind));
+}
+
+static const char *file_text(struct job *job, const struct module *module, uint32_t number)
+{
+	for (uint32_t i = 0; i < module->nfiles; i++)
+		if (module->files[i].number == number)
+			return text_format(&job->keep, "%.*s", (int)module->files[i].name.size,
+				module->files[i].name.text);
+	return text_format(&job->keep, "<file %u>", number);
+}
+
+/* The line `NAME:` in the module, or NULL. */
+static const char *find_label(const struct module *module, struct slice label)
+{
+	const char *text = module->source->text + module->at.begin;
+	const char *end = module->source->text + module->at.end;
+	const char *section = memmem(text, (size_t)(end - text), ".debug_str", 10);
+
+	for (const char *at = section; at && at < end; at++) {
+		at = memmem(at, (size_t)(end - at), label.text, label.size);
+		if (!at)
+			return NULL;
+		if (at[label.size] == ':' && (isspace((unsigned char)at[-1]) || at[-1] == '{'))
+			return at + label.size + 1;
+	}
+	return NULL;
+}
+
+/* `.b8 95` lines, several numbers each perhaps, up to a zero. */
+static const char *read_bytes(struct job *job, const char *at, const char *end)
+{
+	char name[4096];
+	size_t n = 0;
+
+	while (at < end && n + 1 < sizeof(name)) {
+		while (at < end && (isspace((unsigned char)*at) || *at == ','))
+			at++;
+		if (strncmp(at, ".b8", 3) == 0) {
+			at += 3;
+			continue;
+		}
+		if (!isdigit((unsigned char)*at))
+			break;
+		char *next;
+		long byte = strtol(at, &next, 0);
+
+		if (byte <= 0 || byte > 126)
+			break;
+		name[n++] = (char)byte;
+		at = next;
+	}
+	name[n] = 0;
+	return n ? text_format(&job->keep, "%s", name) : NULL;
+}
+
+static const char *inlined_name(struct job *job, const struct module *module, const struct loc *loc)
+{
+	if (loc->function_name == NONE || !loc->inlined_file)
+		return NULL;
+	struct slice label = names_text(module->names, loc->function_name);
+
+	if (!label.size)
+		return NULL;
+	const char *at = find_label(module, label);
+
+	return at ? read_bytes(job, at, module->source->text + module->at.end) : NULL;
+}
+
+static void publish_source(struct job *job, const struct module *module, const struct place *place,
+	struct fencepost_place *out)
+{
+	uint32_t n = 1 + place->nchain;
+	struct fencepost_source *source = ARENA_NEW(&job->keep, struct fencepost_source, n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct loc *loc = i ? &place->chain[i - 1] : &place->source;
+
+		source[i] = (struct fencepost_source){.file = file_text(job, module, loc->file),
+			.line = loc->line,
+			.column = loc->column,
+			.function = inlined_name(job, module, loc)};
+	}
+	out->source = source;
+	out->nsource = n;
+}
+
+void place_publish(struct job *job, const struct module *module, const struct place *place,
+	struct fencepost_place *out)
+{
+	*out = (struct fencepost_place){.line = source_line(&job->source, place->at.begin),
+		.column = source_column(&job->source, place->at.begin),
+		.begin = place->at.begin,
+		.end = place->at.end,
+		.opcode_begin = place->opcode.begin,
+		.opcode_end = place->opcode.end,
+		.opcode = text_format(&job->keep, "%.*s", (int)(place->opcode.end - place->opcode.begin),
+			job->source.text + place->opcode.begin),
+		.function = function_text(job, module, place->kernel_function)};
+	if (place->source.file)
+		publish_source(job, module, place, out);
+}
