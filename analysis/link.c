@@ -10,8 +10,6 @@
 
 #include "analysis/link_copy.h"
 
-#include <string.h>
-
 #define LIMIT 200000
 #define DEPTH 64
 
@@ -34,109 +32,6 @@ struct linker {
 	uint32_t nedges, edges_cap;
 	bool failed;
 };
-
-/* ---- who is called ---- */
-
-void link_call_parts(const struct function *fn, const struct insn *insn, struct link_call_parts *p)
-{
-	uint32_t i = 0;
-
-	*p = (struct link_call_parts){0};
-	if (i < insn->count && insn_operand(fn, insn, i)->kind == OPERAND_TUPLE)
-		p->returns = insn_operand(fn, insn, i++);
-	if (i < insn->count)
-		p->callee = insn_operand(fn, insn, i++);
-	if (i < insn->count && insn_operand(fn, insn, i)->kind == OPERAND_TUPLE)
-		p->arguments = insn_operand(fn, insn, i++);
-	if (i < insn->count)
-		p->table = insn_operand(fn, insn, i);
-}
-
-static uint32_t follow_aliases(const struct function *fn, uint32_t symbol)
-{
-	for (int i = 0; i < 64 && function_symbol(fn, symbol)->kind == SYMBOL_ALIAS; i++)
-		symbol = function_symbol(fn, symbol)->target;
-	return symbol;
-}
-
-/* Device runtime that touches no memory of the program in a way a proxy could notice. */
-static bool is_harmless(const struct module *module, const struct symbol *s)
-{
-	static const char *const names[] = {
-		"vprintf", "malloc", "free", "__assertfail", "__assert_fail", "__nvvm_reflect"};
-	struct slice name = names_text(module->names, s->name);
-
-	for (uint32_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (name.size == strlen(names[i]) && !memcmp(name.text, names[i], name.size))
-			return true;
-	return false;
-}
-
-struct callees {
-	uint32_t *v, n, cap; /* functions with a body */
-	bool unknown;        /* and perhaps something else */
-};
-
-static void add_symbol(struct linker *l, const struct function *fn, uint32_t symbol, struct callees *c)
-{
-	const struct symbol *s = function_symbol(fn, follow_aliases(fn, symbol));
-
-	if (s->kind == SYMBOL_FUNC && s->target != NONE)
-		ARENA_PUSH(l->arena, c->v, c->n, c->cap, s->target);
-	else if (s->kind != SYMBOL_FUNC || !is_harmless(l->module, s))
-		c->unknown = true;
-}
-
-/* signature NONE: any; a function pointer may hold every function whose address is taken. */
-static void add_address_taken(struct linker *l, uint32_t signature, struct callees *c)
-{
-	const struct module *m = l->module;
-	bool found = false;
-
-	for (uint32_t i = 0; i < m->naddress_taken; i++) {
-		uint32_t f = m->address_taken[i];
-
-		if (signature != NONE && m->functions[f].signature != signature)
-			continue;
-		found = true;
-		if (m->functions[f].has_body)
-			ARENA_PUSH(l->arena, c->v, c->n, c->cap, f);
-		else
-			c->unknown = true;
-	}
-	c->unknown |= !found;
-}
-
-static void find_callees(struct linker *l, const struct function *fn, const struct insn *insn,
-	struct callees *c)
-{
-	struct link_call_parts p;
-
-	c->n = 0;
-	c->unknown = false;
-	link_call_parts(fn, insn, &p);
-	if (!p.callee) {
-		c->unknown = true;
-		return;
-	}
-	if (p.callee->kind == OPERAND_SYMBOL) {
-		add_symbol(l, fn, p.callee->id, c);
-		return;
-	}
-	const struct table *t = NULL;
-
-	if (p.table && p.table->kind == OPERAND_LABEL && fn->labels[p.table->id].table != NONE)
-		t = &fn->tables[fn->labels[p.table->id].table];
-	if (t && t->kind == TABLE_CALL) {
-		for (uint32_t i = 0; i < t->n; i++)
-			add_symbol(l, fn, t->v[i], c);
-		c->unknown |= !t->n;
-	} else if (t && t->kind == TABLE_PROTOTYPE) {
-		add_address_taken(l, t->signature, c);
-	} else {
-		c->unknown = true;
-	}
-}
 
 /* ---- copies ---- */
 
@@ -438,11 +333,11 @@ static uint32_t copy_for(struct linker *l, uint32_t caller, uint32_t function)
 	return copy;
 }
 
-static void link_call(struct linker *l, uint32_t caller, uint32_t call, struct callees *c)
+static void link_call(struct linker *l, uint32_t caller, uint32_t call, struct link_callees *c)
 {
 	struct insn insn = l->fn->insns[call]; /* the array may move */
 
-	find_callees(l, l->fn, &insn, c);
+	link_callees(l->module, l->fn, &insn, l->arena, c);
 	if (c->unknown)
 		ARENA_PUSH(l->arena, l->out->unknown_calls, l->out->nunknown_calls, l->unknown_cap, call);
 	for (uint32_t i = 0; i < c->n && !l->failed; i++) {
@@ -456,7 +351,7 @@ static void link_call(struct linker *l, uint32_t caller, uint32_t call, struct c
 
 static void link_copies(struct linker *l)
 {
-	struct callees c = {0};
+	struct link_callees c = {0};
 
 	for (uint32_t k = 0; k < l->ncopies && !l->failed; k++) {
 		uint32_t end = l->copies[k].first_insn + l->copies[k].ninsns;
@@ -529,13 +424,13 @@ static void write_calls(struct linker *l)
 
 static bool calls_bodies(struct linker *l, const struct function *root)
 {
-	struct callees c = {0};
+	struct link_callees c = {0};
 	bool bodies = false;
 
 	for (uint32_t i = 0; i < root->ninsns; i++) {
 		if (root->insns[i].op != OP_call)
 			continue;
-		find_callees(l, root, &root->insns[i], &c);
+		link_callees(l->module, root, &root->insns[i], l->arena, &c);
 		bodies |= c.n > 0;
 		if (c.unknown)
 			ARENA_PUSH(l->arena, l->out->unknown_calls, l->out->nunknown_calls,

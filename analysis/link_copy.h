@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What link.c knows of the copies of bodies in a flat function, for link_param.c. */
+/* What link.c knows of the copies of bodies in a flat function, and of the
+ * callees of a call; for the files of link.h. */
 #pragma once
 
 #include "analysis/link.h"
@@ -33,6 +34,14 @@ struct link_call_parts {
 	const struct operand *returns, *callee, *arguments, *table;
 };
 void link_call_parts(const struct function *, const struct insn *, struct link_call_parts *);
+
+struct link_callees {
+	uint32_t *v, n, cap; /* functions with a body */
+	bool unknown;        /* and perhaps something else */
+};
+/* Refills the list for a call of `fn`. */
+void link_callees(const struct module *, const struct function *fn, const struct insn *,
+	struct arena *, struct link_callees *);
 
 /* Replaces .param passing by OP_LINK_MOV where that says the same. */
 void link_params(const struct link_graph *, struct arena *);
