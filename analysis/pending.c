@@ -103,3 +103,10 @@ PENDING bool access_same_mbarrier(const struct values *values, uint32_t insn_a,
 	(void)values, (void)insn_a, (void)a, (void)insn_b, (void)b, (void)options, (void)assumptions;
 	return true;
 }
+
+PENDING void value_print(const struct values *values, const struct value *value, char *out, size_t size)
+{
+	(void)values, (void)value;
+	if (size)
+		out[0] = 0;
+}

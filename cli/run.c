@@ -11,7 +11,6 @@
 #include "cli/run.h"
 #include "lib/internal.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,29 +40,6 @@ static void raise_status(struct run_state *run, int status)
 {
 	if (status > run->status)
 		run->status = status;
-}
-
-static bool select_kernel(const char *name, void *context)
-{
-	const struct settings *settings = context;
-	char *plain = demangle(name);
-	bool selected = false;
-
-	for (uint32_t i = 0; i < settings->nkernels && !selected; i++)
-		selected = fnmatch(settings->kernels[i], name, 0) == 0 ||
-			(plain && fnmatch(settings->kernels[i], plain, 0) == 0);
-	free(plain);
-	return selected;
-}
-
-/* What is only worth printing needs not be looked for: fence rules cost most of the time. */
-static void set_options(struct run_state *run)
-{
-	run->options = run->settings->options;
-	if (run->settings->nkernels) {
-		run->options.select = select_kernel;
-		run->options.select_context = (void *)(uintptr_t)run->settings;
-	}
 }
 
 static void read_error(struct work *work, const char *fallback)
@@ -254,7 +230,8 @@ int run_files(const struct settings *settings)
 	struct run_state run = {.settings = settings, .color = settings_color(settings, stderr)};
 	struct pool pool = {work_on, finish_file, &run};
 
-	set_options(&run);
+	run.options = settings->options;
+	settings_select(settings, &run.options);
 	if (open_baselines(&run) && inputs_collect(settings, &run.inputs) && open_report(&run)) {
 		progress_start(&run.progress, settings, run.inputs.n, run.inputs.bytes);
 		if (!pool_run(&pool, run.inputs.n, threads_of(settings)))

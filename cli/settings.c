@@ -3,10 +3,11 @@
  * The command line. Comes in: argv. Goes out: settings that make sense together. Invariant: whatever
  * is wrong is said in one line and ends with status 2 before any file is touched.
  */
-#include "cli/settings.h"
+#include "cli/report.h"
 
 #include <argp.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -310,4 +311,25 @@ bool settings_color(const struct settings *settings, FILE *out)
 	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
 
 	return isatty(fileno(out)) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+}
+
+static bool select_kernel(const char *name, void *context)
+{
+	const struct settings *settings = context;
+	char *plain = demangle(name);
+	bool selected = false;
+
+	for (uint32_t i = 0; i < settings->nkernels && !selected; i++)
+		selected = fnmatch(settings->kernels[i], name, 0) == 0 ||
+			(plain && fnmatch(settings->kernels[i], plain, 0) == 0);
+	free(plain);
+	return selected;
+}
+
+void settings_select(const struct settings *settings, struct fencepost_options *options_of_run)
+{
+	if (!settings->nkernels)
+		return;
+	options_of_run->select = select_kernel;
+	options_of_run->select_context = (void *)(uintptr_t)settings;
 }
