@@ -224,6 +224,8 @@ void analyse_root_observed(const struct module *module, uint32_t function,
 	note_unknown(unit);
 	unit->values = values_solve(
 		unit->fn, &unit->cfg, options, scratch, &run->budget, &unit->assumptions);
+	if (!unit->values)
+		note_unmodelled(unit, NONE, "this build has no address analysis");
 	access_collect(unit->fn, &unit->cfg, unit->values, options, scratch, &unit->accesses);
 	count(unit, result, keep);
 	solve(run, result);
