@@ -292,6 +292,30 @@ static bool arrive_meets_wait(const struct unit *unit, const struct sync_site *a
 	return false;
 }
 
+/* The arrive that stands before a wait in its block, as a number in the group; NONE. */
+static uint32_t arrive_before(const struct handoffs *h, const struct barrier_group *g,
+	const uint32_t *arrives, uint32_t wait)
+{
+	uint32_t best = NONE;
+
+	for (uint32_t a = 0; a < g->n; a++)
+		if (h->sites[arrives[a]].block == h->sites[wait].block &&
+			g->insns[a] < h->sites[wait].insn &&
+			(best == NONE || g->insns[a] > g->insns[best]))
+			best = a;
+	return best;
+}
+
+/* An arrive.relaxed publishes nothing, so what its thread left pending is in no partner's set. */
+static bool all_arrives_release(const struct unit *unit, const struct handoffs *h)
+{
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
+		if (unit->effects[i].sync == SYNC_CLUSTER_ARRIVE &&
+			unit->cfg.block_of[i] != NONE && h->site_of[i] == NONE)
+			return false;
+	return true;
+}
+
 static void pair_cluster(struct pairing *p)
 {
 	struct unit *unit = p->unit;
@@ -299,7 +323,7 @@ static void pair_cluster(struct pairing *p)
 	uint32_t *arrives = ARENA_NEW(unit->arena, uint32_t, h->n);
 	uint32_t *insns = ARENA_NEW(unit->arena, uint32_t, h->n);
 	struct barrier_group g = {.insns = insns};
-	bool tight = true;
+	bool tight = all_arrives_release(unit, h);
 
 	for (uint32_t i = 0; i < h->n; i++) {
 		if (h->sites[i].kind != SYNC_CLUSTER_ARRIVE)
@@ -315,20 +339,12 @@ static void pair_cluster(struct pairing *p)
 	for (uint32_t w = 0; w < h->n; w++) {
 		if (h->sites[w].kind != SYNC_CLUSTER_WAIT || !h->sites[w].acquires)
 			continue;
-		h->sites[w].resets = tight;
-		for (uint32_t r = 0; r < g.n; r++) {
-			bool meets = !tight;
+		uint32_t own = tight ? arrive_before(h, &g, arrives, w) : NONE;
 
-			/* tight: the wait's own arrive stands before it in its block */
-			for (uint32_t a = 0; a < g.n && !meets; a++)
-				meets = h->sites[arrives[a]].block == h->sites[w].block &&
-					insns[a] < h->sites[w].insn &&
-					(a + 1 == g.n || insns[a + 1] > h->sites[w].insn ||
-						h->sites[arrives[a + 1]].block != h->sites[w].block) &&
-					barrier_meets(&g, r, a);
-			if (meets && h->sites[arrives[r]].releases)
+		h->sites[w].resets = own != NONE;
+		for (uint32_t r = 0; r < g.n; r++)
+			if (own == NONE || barrier_meets(&g, r, own))
 				pair_add(p, arrives[r], w);
-		}
 	}
 }
 
