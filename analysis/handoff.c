@@ -422,7 +422,8 @@ static bool is_flag(const struct unit *unit, uint32_t insn, bool writes)
 	for (uint32_t t = 0; t < e->ntouches; t++) {
 		const struct touch *touch = &e->touches[t];
 
-		if (touch->proxy != PROXY_GENERIC || !(writes ? touch->writes : touch->reads))
+		if (touch->mbarrier || touch->proxy != PROXY_GENERIC ||
+			!(writes ? touch->writes : touch->reads))
 			continue;
 		if (e->releases || e->acquires || (touch->reads && touch->writes) ||
 			insn_has(&unit->fn->insns[insn], MOD_relaxed) ||

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which release meets which acquire: lines of the body, "release>acquire". */
+#include "unit_text.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct row {
+	const char *name, *body, *expected;
+};
+
+static const struct row rows[] = {
+	{"a barrier of all threads meets itself", "bar.sync 0;\nret;", "1>1"},
+	{"barriers in uniform code meet only themselves",
+		"bar.sync 0;\nbar.sync 0;\nbar.sync 0;\nret;", "1>1 2>2 3>3"},
+	{"the arms of a divergent branch meet",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra A;\n"
+		"bar.sync 0;\nbra.uni J;\nA:\nbar.sync 0;\nJ:\nret;",
+		"4>4 4>7 7>4 7>7"},
+	{"the arms of a uniform branch do not",
+		"mov.u32 %r1, %ctaid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra A;\n"
+		"bar.sync 0;\nbra.uni J;\nA:\nbar.sync 0;\nJ:\nret;",
+		"4>4 7>7"},
+	{"an arm without a barrier meets what stands behind the join",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra J;\n"
+		"bar.sync 1, 64;\nJ:\nbar.sync 1, 64;\nret;",
+		"4>4 4>6 6>4 6>6"},
+	{"a divergent branch without barriers pairs nothing",
+		"bar.sync 0;\nmov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra J;\n"
+		"add.s32 %r2, %r1, 1;\nJ:\nbar.sync 0;\nret;",
+		"1>1 7>7"},
+	{"barriers of other ids do not meet",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra A;\n"
+		"bar.sync 1, 64;\nret;\nA:\nbar.sync 2, 64;\nret;",
+		"4>4 7>7"},
+	{"an arrive releases only",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra A;\n"
+		"bar.arrive 1, 128;\nret;\nA:\nbar.sync 1, 64;\nret;",
+		"4>7 7>7"},
+	{"mbarriers pair by object",
+		"mbarrier.arrive.shared::cta.b64 _, [full];\n"
+		"mbarrier.arrive.shared::cta.b64 _, [empty];\n"
+		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;\n@!%p1 bra W;\nret;",
+		"1>4"},
+	{"a relaxed arrive carries nothing",
+		"mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [full];\n"
+		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;\n@!%p1 bra W;\nret;",
+		""},
+	{"... unless a fence stands before it",
+		"fence.acq_rel.cta;\nmbarrier.arrive.relaxed.cta.shared::cta.b64 _, [full];\n"
+		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;\n@!%p1 bra W;\nret;",
+		"2>4"},
+	{"what goes through a later barrier of all threads is not paired before it",
+		"mbarrier.arrive.shared::cta.b64 _, [full];\nbar.sync 0;\n"
+		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;\n@!%p1 bra W;\nret;",
+		"2>2"},
+	{"a loop with a barrier has no last phase",
+		"mov.u32 %r1, 0;\nL:\nbar.sync 0;\nmbarrier.arrive.shared::cta.b64 _, [full];\n"
+		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;\n@!%p1 bra W;\n"
+		"add.s32 %r1, %r1, 1;\nsetp.lt.s32 %p2, %r1, 9;\n@%p2 bra L;\nret;",
+		"3>3 4>6"},
+	{"a converged warp meets itself only", "bar.warp.sync -1;\nbar.warp.sync -1;\nret;",
+		"1>1 2>2"},
+	{"release and acquire through memory",
+		"ld.param.u64 %rd1, [out];\nst.release.gpu.global.u32 [%rd1], 1;\n"
+		"ld.acquire.gpu.global.u32 %r1, [%rd1];\nret;",
+		"2>3"},
+	{"a plain store and a plain load order nothing",
+		"ld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], 1;\nld.global.u32 %r1, [%rd1];\nret;",
+		""},
+	{"a cluster barrier joins what arrived",
+		"barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nret;", "1>2"},
+	{"a shuffle orders nothing", "shfl.sync.idx.b32 %r1, %r2, 0, 31, -1;\nret;", ""},
+	{"threads that leave early are counted at the barrier of the others",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra A;\n"
+		"bar.sync 0;\nret;\nA:\nret;",
+		"4>4 7>4"},
+};
+
+static void print_pairs(struct unit_text *t, const struct handoffs *h, char *out, size_t size)
+{
+	size_t n = 0;
+
+	out[0] = 0;
+	for (uint32_t r = 0; r < h->n; r++)
+		for (uint32_t i = 0; i < h->to[r].n; i++)
+			n += (size_t)snprintf(out + n, size - n, "%s%u>%u", n ? " " : "",
+				unit_text_line(t, h->sites[r].insn),
+				unit_text_line(t, h->sites[h->to[r].v[i]].insn));
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Blocks stand in reverse postorder: compare as sets. */
+static void sort_words(char *text)
+{
+	char *words[64], *save = NULL, out[512] = "";
+	size_t n = 0;
+
+	for (char *w = strtok_r(text, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		words[n++] = w;
+	qsort(words, n, sizeof(*words), by_text);
+	for (size_t i = 0; i < n; i++)
+		snprintf(out + strlen(out), sizeof(out) - strlen(out), "%s%s", i ? " " : "", words[i]);
+	strcpy(text, out);
+}
+
+static void test_handoff_pairs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct unit_text t;
+		struct handoffs h;
+		char got[512], want[512];
+
+		unit_text_parse(&t, rows[i].body);
+		unit_text_analyse(&t);
+		handoff_pair(&t.unit, &h);
+		print_pairs(&t, &h, got, sizeof(got));
+		snprintf(want, sizeof(want), "%s", rows[i].expected);
+		sort_words(got);
+		sort_words(want);
+		if (strcmp(got, want) != 0)
+			fail_msg("%s: expected '%s', got '%s'", rows[i].name, want, got);
+		unit_text_free(&t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_handoff_pairs)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
