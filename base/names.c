@@ -105,23 +105,34 @@ uint32_t names_add(struct names *names, const char *text, size_t size)
 	return names->n++;
 }
 
-uint32_t names_add_numbered(struct names *names, const char *text, size_t size, uint32_t number)
+uint32_t names_add_copy(struct names *names, const char *text, size_t size)
 {
-	struct made *made = malloc(sizeof(*made) + size + 11);
+	uint32_t known = names_find(names, text, size);
+
+	if (known != NONE)
+		return known;
+	struct made *made = malloc(sizeof(*made) + size);
 
 	if (!made)
 		return NONE;
 	memcpy(made->text, text, size);
-	size_t whole = size + (size_t)sprintf(made->text + size, "%" PRIu32, number);
-	uint32_t known = names_find(names, made->text, whole);
-
-	if (known != NONE) {
-		free(made);
-		return known;
-	}
 	made->next = names->made;
 	names->made = made;
-	return names_add(names, made->text, whole);
+	return names_add(names, made->text, size);
+}
+
+uint32_t names_add_numbered(struct names *names, const char *text, size_t size, uint32_t number)
+{
+	char *whole = malloc(size + 11);
+
+	if (!whole)
+		return NONE;
+	memcpy(whole, text, size);
+	size_t n = size + (size_t)sprintf(whole + size, "%" PRIu32, number);
+	uint32_t id = names_add_copy(names, whole, n);
+
+	free(whole);
+	return id;
 }
 
 uint32_t names_find(const struct names *names, const char *text, size_t size)

@@ -11,7 +11,9 @@ void names_free(struct names *);
 /* The id of a text; a new one when unseen; NONE when memory is out. The bytes are viewed, not copied:
  * they must outlive the table. */
 uint32_t names_add(struct names *, const char *text, size_t size);
-/* The id of the text with the number behind it; the table keeps the bytes. */
+/* The same for bytes that do not outlive the table: it keeps a copy. */
+uint32_t names_add_copy(struct names *, const char *text, size_t size);
+/* The id of the text with the number behind it. */
 uint32_t names_add_numbered(struct names *, const char *text, size_t size, uint32_t number);
 /* NONE when unseen. */
 uint32_t names_find(const struct names *, const char *text, size_t size);

@@ -125,6 +125,7 @@ static const char *const modifier_names[] = {"modifier", NULL};
 static void fold(struct expected *e)
 {
 	bool closes = has(e, "','") || has(e, "';'") || has(e, "']'") || has(e, "')'") || has(e, "'}'");
+	bool has_list = has(e, "'['");
 
 	drop(e, never_names);
 	if (has(e, "'@'")) {
@@ -137,7 +138,7 @@ static void fold(struct expected *e)
 		drop(e, operand_names);
 		drop(e, modifier_names);
 		drop_directives(e);
-		e->names[e->n++] = "an operand";
+		e->names[e->n++] = has_list ? "an operand" : "a value";
 		return;
 	}
 	if (has(e, ".align") && has(e, ".attribute") && !has(e, ".entry")) {

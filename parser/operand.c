@@ -97,13 +97,15 @@ static void resolve(struct build *b, struct pending *pending, struct slice base,
 	} else if (base.text[0] == '%') {
 		operand->kind = OPERAND_SPECIAL;
 		operand->special = (uint8_t)special_find(whole.text, whole.size);
-		operand->id = name_id(b, whole);
+		operand->id = names_add_copy(b->names, whole.text, whole.size);
+		if (operand->id == NONE)
+			longjmp(*b->arena->on_failure, 1);
 	}
 }
 
-static void reference(struct build *b, struct slice base, struct slice component, struct span at)
+static void reference(struct build *b, struct slice base, struct slice component,
+	struct slice whole, struct span at)
 {
-	struct slice whole = build_text(b, at);
 	struct pending *pending = build_push(b, OPERAND_NAME, at);
 
 	b->nstack--; /* while looking: the operands before this one */
@@ -127,16 +129,21 @@ void build_reference(struct build *b, struct span at)
 	size_t size = dot ? (size_t)(dot - text.text) : text.size;
 	struct slice component = {text.text + size + 1, dot ? text.size - size - 1 : 0};
 
-	reference(b, (struct slice){text.text, size}, component, at);
+	reference(b, (struct slice){text.text, size}, component, text, at);
 }
 
+/* `%tid .x`: blanks before the dot; the name of the special register is made without them. */
 void build_component(struct build *b, struct span name, struct span component)
 {
 	if (b->muted)
 		return;
-	struct slice text = build_text(b, component);
+	struct slice base = build_text(b, name), rest = build_text(b, component);
+	char *whole = arena_alloc(b->arena, base.size + rest.size);
 
-	reference(b, build_text(b, name), (struct slice){text.text + 1, text.size - 1},
+	memcpy(whole, base.text, base.size);
+	memcpy(whole + base.size, rest.text, rest.size);
+	reference(b, base, (struct slice){rest.text + 1, rest.size - 1},
+		(struct slice){whole, base.size + rest.size},
 		(struct span){name.begin, component.end});
 }
 

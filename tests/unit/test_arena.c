@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bool is_zero(const unsigned char *p, size_t n)
+{
+	while (n && !p[n - 1])
+		n--;
+	return n == 0;
+}
+
+static void test_arena_alloc_gives_aligned_zeroes(void **state)
+{
+	jmp_buf failed;
+	struct arena arena;
+	static const size_t sizes[] = {0, 1, 15, 16, 17, 4096, 70000, 9000000};
+
+	(void)state;
+	if (setjmp(failed))
+		fail();
+	arena_init(&arena, &failed);
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+			unsigned char *p = arena_alloc(&arena, sizes[i]);
+
+			assert_int_equal((uintptr_t)p % 16, 0);
+			assert_true(is_zero(p, sizes[i]));
+			memset(p, 0xa5, sizes[i]);
+		}
+		arena_reset(&arena);
+		assert_int_equal(arena.used, 0);
+	}
+	arena_free(&arena);
+}
+
+static void test_arena_grow_keeps_bytes_and_clears_the_rest(void **state)
+{
+	jmp_buf failed;
+	struct arena arena;
+
+	(void)state;
+	if (setjmp(failed))
+		fail();
+	arena_init(&arena, &failed);
+	unsigned char *p = arena_alloc(&arena, 100);
+
+	memset(p, 1, 100);
+	unsigned char *q = arena_grow(&arena, p, 100, 1000);
+
+	assert_ptr_equal(p, q); /* the newest allocation grows in place */
+	assert_true(is_zero(q + 112, 888));
+	arena_alloc(&arena, 1);
+	memset(q, 2, 1000);
+	unsigned char *r = arena_grow(&arena, q, 1000, 200000);
+
+	assert_ptr_not_equal(q, r);
+	assert_int_equal(r[999], 2);
+	assert_true(is_zero(r + 1000, 199000));
+	assert_true(is_zero(arena_grow(&arena, NULL, 0, 64), 64));
+	arena_free(&arena);
+}
+
+static void test_arena_fails_through_the_jump(void **state)
+{
+	jmp_buf failed;
+	struct arena arena;
+	volatile int failures = 0;
+
+	(void)state;
+	arena_init(&arena, &failed);
+	arena.limit = 1000;
+	if (setjmp(failed)) {
+		failures++;
+		if (failures == 1)
+			arena_alloc(&arena, SIZE_MAX - 3);
+	} else {
+		arena_alloc(&arena, 900);
+		arena_alloc(&arena, 200);
+	}
+	assert_int_equal(failures, 2);
+	assert_true(arena.used <= 1000);
+	arena_free(&arena);
+}
+
+static void push_many(struct arena *arena)
+{
+	uint32_t *v = NULL, n = 0, cap = 0;
+
+	for (uint32_t i = 0; i < 100000; i++)
+		ARENA_PUSH(arena, v, n, cap, i);
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(v[i], i);
+}
+
+static void test_arena_push_grows(void **state)
+{
+	jmp_buf failed;
+	struct arena arena;
+
+	(void)state;
+	if (setjmp(failed))
+		fail();
+	arena_init(&arena, &failed);
+	push_many(&arena);
+	arena_free(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_arena_alloc_gives_aligned_zeroes),
+		cmocka_unit_test(test_arena_grow_keeps_bytes_and_clears_the_rest),
+		cmocka_unit_test(test_arena_fails_through_the_jump),
+		cmocka_unit_test(test_arena_push_grows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL) ? 99 : 0;
+}

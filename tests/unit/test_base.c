@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sources, names, bit sets, diagnostics, rules. */
+#include "base/bits.h"
+#include "base/budget.h"
+#include "base/diag.h"
+#include "base/names.h"
+#include "base/rules.h"
+#include "base/source.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void test_source_places(void **state)
+{
+	static const struct {
+		uint32_t offset, line, column;
+	} rows[] = {{0, 1, 1}, {2, 1, 3}, {3, 2, 1}, {4, 3, 1}, {7, 3, 4}, {8, 4, 1}, {9, 4, 2}};
+	struct source source;
+	struct diags diags = {0};
+
+	(void)state;
+	assert_true(source_copy(&source, "x", "ab\n\nde\r\nf", 9, &diags));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_int_equal(source_line(&source, rows[i].offset), rows[i].line);
+		assert_int_equal(source_column(&source, rows[i].offset), rows[i].column);
+	}
+	struct slice line = source_line_text(&source, 3);
+
+	assert_int_equal(line.size, 2);
+	assert_memory_equal(line.text, "de", 2);
+	assert_int_equal(source_line_text(&source, 4).size, 1);
+	assert_int_equal(source_line_text(&source, 5).size, 0);
+	assert_int_equal(source.text[9], 0);
+	source_free(&source);
+}
+
+static void expect_unreadable(const char *path, const char *message)
+{
+	struct source source;
+	struct diags diags = {0};
+
+	assert_false(source_read(&source, path, &diags));
+	assert_int_equal(diags.errors, 1);
+	assert_string_equal(diags.v[0].message, message);
+	assert_int_equal(diags.v[0].at.begin, NONE);
+	diags_free(&diags);
+	source_free(&source);
+}
+
+static void test_source_refuses(void **state)
+{
+	char path[] = "/tmp/sourceXXXXXX";
+	int fd = mkstemp(path);
+
+	(void)state;
+	expect_unreadable("/nonexistent/file", "No such file or directory");
+	expect_unreadable("/", "Is a directory");
+	assert_int_equal(ftruncate(fd, 4294967296), 0); /* sparse: nothing is read */
+	expect_unreadable(path, "file is 4 GiB or larger");
+	close(fd);
+	unlink(path);
+}
+
+static void test_source_reads_pipes_and_empty_files(void **state)
+{
+	struct source source;
+	struct diags diags = {0};
+
+	(void)state;
+	assert_true(source_read(&source, "/dev/null", &diags));
+	assert_int_equal(source.size, 0);
+	assert_int_equal(source.text[0], 0);
+	assert_int_equal(source_line(&source, 0), 1);
+	source_free(&source);
+}
+
+static void test_names_are_equal_iff_texts_are(void **state)
+{
+	struct names *names = names_new();
+	static char texts[5000][8];
+	uint32_t ids[5000];
+
+	(void)state;
+	for (int i = 0; i < 5000; i++) {
+		int size = snprintf(texts[i], sizeof(texts[i]), "%%r%d", i);
+
+		assert_int_equal(names_find(names, texts[i], (size_t)size), NONE);
+		ids[i] = names_add(names, texts[i], (size_t)size);
+		assert_int_equal(ids[i], i);
+	}
+	for (int i = 0; i < 5000; i++) {
+		struct slice text = names_text(names, ids[i]);
+
+		assert_int_equal(names_add(names, texts[i], text.size), ids[i]);
+		assert_int_equal(names_find(names, texts[i], text.size), ids[i]);
+	}
+	assert_int_equal(names_add_numbered(names, "%r", 2, 77), ids[77]);
+	assert_int_equal(names_add_numbered(names, "%s", 2, 77), 5000);
+	assert_memory_equal(names_text(names, 5000).text, "%s77", 4);
+	names_free(names);
+}
+
+static void test_names_marks_are_forgotten(void **state)
+{
+	struct names *names = names_new();
+	uint32_t id = names_add(names, "a", 1);
+
+	(void)state;
+	assert_int_equal(names_mark(names, id, NAMES_LOCAL), NONE);
+	names_set_mark(names, id, NAMES_LOCAL, 7);
+	assert_int_equal(names_mark(names, id, NAMES_LOCAL), 7);
+	assert_int_equal(names_mark(names, id, NAMES_OPCODE), NONE);
+	names_forget(names);
+	assert_int_equal(names_mark(names, id, NAMES_LOCAL), NONE);
+	names_free(names);
+}
+
+static void test_bits(void **state)
+{
+	jmp_buf failed;
+	struct arena arena;
+
+	(void)state;
+	if (setjmp(failed))
+		fail();
+	arena_init(&arena, &failed);
+	struct bits a = bits_new(&arena, 130), b = bits_new(&arena, 130);
+
+	bits_set(a, 0);
+	bits_set(a, 129);
+	assert_true(bits_has(a, 129));
+	assert_false(bits_has(a, 128));
+	assert_int_equal(bits_next(a, 0), 0);
+	assert_int_equal(bits_next(a, 1), 129);
+	assert_int_equal(bits_next(a, 130), NONE);
+	assert_true(bits_or(b, a));
+	assert_false(bits_or(b, a));
+	assert_true(bits_equal(a, b));
+	bits_clear(b, 0);
+	assert_true(bits_meet(a, b));
+	bits_and_not(a, b);
+	assert_false(bits_meet(a, b));
+	assert_true(bits_any(a));
+	bits_zero(a);
+	assert_false(bits_any(a));
+	arena_free(&arena);
+}
+
+static void test_diags_stop_at_their_limit(void **state)
+{
+	struct diags diags = {0};
+
+	(void)state;
+	for (int i = 0; i < 250; i++)
+		diag_add(&diags, DIAG_ERROR, (struct span){1, 2}, "error %d", i);
+	assert_int_equal(diags.errors, 250);
+	assert_int_equal(diags.n, 100);
+	assert_int_equal(diags.dropped, 150);
+	assert_string_equal(diags.v[99].message, "error 99");
+	diags_free(&diags);
+}
+
+static void test_rules_find_themselves(void **state)
+{
+	(void)state;
+	for (int i = 0; i < RULE_COUNT; i++)
+		assert_int_equal(rule_find(rule_text((enum rule)i)), i);
+	assert_int_equal(rule_find("missing"), RULE_COUNT);
+	assert_string_equal(level_text(rule_level(RULE_MISSING_RAW)), "error");
+}
+
+static void test_budget_is_sticky(void **state)
+{
+	struct budget budget;
+
+	(void)state;
+	budget_start(&budget, 0);
+	for (int i = 0; i < 10000; i++)
+		assert_false(budget_spent(&budget));
+	budget_start(&budget, 1e-9);
+	for (int i = 0; i < 256; i++)
+		budget_spent(&budget);
+	assert_true(budget_spent(&budget));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_source_places),
+		cmocka_unit_test(test_source_refuses),
+		cmocka_unit_test(test_source_reads_pipes_and_empty_files),
+		cmocka_unit_test(test_names_are_equal_iff_texts_are),
+		cmocka_unit_test(test_names_marks_are_forgotten),
+		cmocka_unit_test(test_bits),
+		cmocka_unit_test(test_diags_stop_at_their_limit),
+		cmocka_unit_test(test_rules_find_themselves),
+		cmocka_unit_test(test_budget_is_sticky),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL) ? 99 : 0;
+}
