@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Edges and demands of small bodies. Expected edges: "generic>async" with a letter for the way (o own
+ * path, f through hand-offs, b both), c across CTAs, w weak; demands: "after|before" in lines, with a w
+ * in front where only the waiting side can fence.
+ */
+#include "unit_text.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct row {
+	const char *name, *body, *edges, *demands;
+};
+
+#define COPY "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 512;\n"
+#define BULK_LOAD \
+	"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [%rd1], 512, [full];\n"
+
+static const struct row rows[] = {
+	{"a write reaches a copy", "st.shared.u32 [tile], 1;\n" COPY "ret;", "1>2o", "1|2"},
+	{"a fence between", "st.shared.u32 [tile], 1;\nfence.proxy.async.shared::cta;\n" COPY "ret;", "", ""},
+	{"unqualified too", "st.shared.u32 [tile], 1;\nfence.proxy.async;\n" COPY "ret;", "", ""},
+	{"a fence of the wrong space",
+		"st.shared.u32 [tile], 1;\nfence.proxy.async.global;\n" COPY "ret;", "1>3o", "1|3"},
+	{"membar is no proxy fence", "st.shared.u32 [tile], 1;\nmembar.gl;\n" COPY "ret;", "1>3o", "1|3"},
+	{"bar.sync is no proxy fence", "st.shared.u32 [tile], 1;\nbar.sync 0;\n" COPY "ret;", "1>3b",
+		"1|2,3"},
+	{"another variable", "st.shared.u32 [other], 1;\n" COPY "ret;", "", ""},
+	{"read before read", "ld.shared.u32 %r1, [tile];\n" COPY "st.shared.u32 [other], %r1;\nret;", "", ""},
+	{"read before an async write",
+		"ld.shared.u32 %r1, [tile];\n" BULK_LOAD "st.shared.u32 [other], %r1;\nret;", "1>2o", "1|2"},
+	{"a read consumed before an async write",
+		"ld.shared.u32 %r1, [tile];\nst.shared.u32 [other], %r1;\n" BULK_LOAD "ret;", "", ""},
+	{"write before an async write", "st.shared.u32 [tile], 1;\n" BULK_LOAD "ret;", "1>2o", "1|2"},
+	{"the fence stands on one arm only",
+		"setp.eq.s32 %p1, %r9, 0;\nst.shared.u32 [tile], 1;\n@%p1 bra J;\n"
+		"fence.proxy.async.shared::cta;\nJ:\n" COPY "ret;",
+		"2>6o", "2|6"},
+	{"guarded fence, same guard",
+		"setp.eq.s32 %p1, %r9, 0;\nst.shared.u32 [tile], 1;\n@%p1 fence.proxy.async.shared::cta;\n"
+		"@%p1 " COPY "ret;",
+		"", ""},
+	{"guarded fence, other guard",
+		"setp.eq.s32 %p1, %r9, 0;\nsetp.eq.s32 %p2, %r8, 0;\nst.shared.u32 [tile], 1;\n"
+		"@%p1 fence.proxy.async.shared::cta;\n@%p2 " COPY "ret;",
+		"3>5o", "3|5"},
+	{"guarded fence, negated guard",
+		"setp.eq.s32 %p1, %r9, 0;\nst.shared.u32 [tile], 1;\n@!%p1 fence.proxy.async.shared::cta;\n"
+		"@%p1 " COPY "ret;",
+		"2>4o", "2|4"},
+	{"guarded fence, the guard changes before the copy",
+		"setp.eq.s32 %p1, %r9, 0;\nst.shared.u32 [tile], 1;\n@%p1 fence.proxy.async.shared::cta;\n"
+		"ld.shared.u32 %r7, [other];\nsetp.eq.s32 %p1, %r7, 0;\n@%p1 " COPY "ret;",
+		"2>6o", "2|6"},
+	{"branches under the same predicate",
+		"setp.ne.s32 %p1, %r9, 0;\nst.shared.u32 [tile], 1;\n@%p1 bra A;\n"
+		"fence.proxy.async.shared::cta;\nA:\nadd.s32 %r1, %r1, 1;\n@%p1 bra B;\n" COPY "B:\nret;",
+		"", ""},
+	{"branches under another predicate",
+		"setp.ne.s32 %p1, %r9, 0;\nsetp.ne.s32 %p2, %r8, 0;\nst.shared.u32 [tile], 1;\n@%p1 bra A;\n"
+		"fence.proxy.async.shared::cta;\nA:\nadd.s32 %r1, %r1, 1;\n@%p2 bra B;\n" COPY "B:\nret;",
+		"3>9o", "3|9"},
+	{"the write at the end of an iteration, the copy at the start of the next",
+		"mov.u32 %r1, 0;\nL:\n" COPY "st.shared.u32 [tile], 1;\nadd.s32 %r1, %r1, 1;\n"
+		"setp.lt.s32 %p1, %r1, 9;\n@%p1 bra L;\nret;",
+		"4>3o", "4|3"},
+	{"a fence in a loop that may run zero times",
+		"st.shared.u32 [tile], 1;\nmov.u32 %r1, 0;\nsetp.ge.s32 %p2, %r1, %r9;\n@%p2 bra X;\nL:\n"
+		"fence.proxy.async.shared::cta;\nadd.s32 %r1, %r1, 1;\nsetp.lt.s32 %p1, %r1, %r9;\n"
+		"@%p1 bra L;\nX:\n" COPY "ret;",
+		"1>11o", "1|11"},
+	{"code behind ret is not reached", "ret;\nst.shared.u32 [tile], 1;\n" COPY "ret;", "", ""},
+	{"cp.async in flight is no edge yet",
+		"cp.async.ca.shared.global [tile], [%rd1], 4;\n" COPY "ret;", "", ""},
+	{"cp.async waited for",
+		"cp.async.ca.shared.global [tile], [%rd1], 4;\ncp.async.wait_all;\n" COPY "ret;", "1>3o", "2|3"},
+	{"a fence before the wait does not count",
+		"cp.async.ca.shared.global [tile], [%rd1], 4;\nfence.proxy.async.shared::cta;\n"
+		"cp.async.wait_all;\n" COPY "ret;",
+		"1>4o", "3|4"},
+	{"a fence behind the wait does",
+		"cp.async.ca.shared.global [tile], [%rd1], 4;\ncp.async.wait_all;\n"
+		"fence.proxy.async.shared::cta;\n" COPY "ret;",
+		"", ""},
+	{"wait_group 1 may leave it in flight: a second wait, a second fence",
+		"cp.async.ca.shared.global [tile], [%rd1], 4;\ncp.async.commit_group;\ncp.async.wait_group 1;\n"
+		"fence.proxy.async.shared::cta;\ncp.async.wait_group 0;\n" COPY "ret;",
+		"1>6o", "3,5|6"},
+	{"two threads, the writer's own fence before the barrier",
+		"st.shared.u32 [tile], 1;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n" COPY "ret;", "", ""},
+	{"the issuer's fence behind the barrier",
+		"st.shared.u32 [tile], 1;\nbar.sync 0;\nfence.proxy.async.shared::cta;\n" COPY "ret;", "", ""},
+	{"through two hand-offs",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra R;\n"
+		"st.shared.u32 [tile], 1;\nbar.arrive 1, 96;\nret;\nR:\nbar.sync 1, 96;\n"
+		"setp.lt.u32 %p2, %r1, 32;\n@%p2 bra I;\nbar.arrive 2, 64;\nret;\nI:\nbar.sync 2, 64;\n" COPY
+		"ret;",
+		"4>15f", "4|5"},
+	{"global memory", "ld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], 1;\n" BULK_LOAD "ret;", "2>3o",
+		"2|3"},
+	{"a global write needs a global fence",
+		"ld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], 1;\nfence.proxy.async.shared::cta;\n" BULK_LOAD
+		"ret;",
+		"2>4o", "2|4"},
+};
+
+static void print_edges(struct unit_text *t, const struct flow *flow, char *out, size_t size)
+{
+	const struct access *v = t->unit.accesses.v;
+	size_t n = 0;
+
+	out[0] = 0;
+	for (uint32_t i = 0; i < flow->nedges; i++) {
+		const struct edge *e = &flow->edges[i];
+
+		n += (size_t)snprintf(out + n, size - n, "%s%u>%u%s%s%s", n ? " " : "",
+			unit_text_line(t, v[e->generic].insn), unit_text_line(t, v[e->async].insn),
+			e->own && e->foreign ? "b" : e->own ? "o" : "f", e->cross_cta ? "c" : "",
+			e->weak ? "w" : "");
+	}
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return (*(const uint32_t *)a > *(const uint32_t *)b) - (*(const uint32_t *)a < *(const uint32_t *)b);
+}
+
+static size_t print_lines(
+	struct unit_text *t, const uint32_t *insns, uint32_t n, char *out, size_t size)
+{
+	uint32_t lines[32];
+	size_t used = 0;
+
+	assert_true(n <= 32);
+	for (uint32_t i = 0; i < n; i++)
+		lines[i] = unit_text_line(t, insns[i]);
+	qsort(lines, n, sizeof(*lines), by_number);
+	for (uint32_t i = 0; i < n; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s%u", i ? "," : "", lines[i]);
+	return used;
+}
+
+static void print_demands(struct unit_text *t, const struct demand *v, uint32_t count, char *out,
+	size_t size)
+{
+	size_t n = 0;
+
+	out[0] = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? " " : "", v[i].waiting_side ? "w" : "");
+		n += print_lines(t, v[i].sources, v[i].nsources, out + n, size - n);
+		n += (size_t)snprintf(out + n, size - n, "|");
+		n += print_lines(t, v[i].sinks, v[i].nsinks, out + n, size - n);
+	}
+}
+
+static void test_flow_rows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct unit_text t;
+		struct flow flow;
+		struct demand *demands;
+		uint32_t n;
+		char got[256];
+
+		unit_text_parse(&t, rows[i].body);
+		unit_text_analyse(&t);
+		struct flow_setup *setup = flow_prepare(&t.unit);
+
+		flow_solve(setup, NULL, &flow);
+		print_edges(&t, &flow, got, sizeof(got));
+		if (strcmp(got, rows[i].edges) != 0)
+			fail_msg("%s: expected edges '%s', got '%s'", rows[i].name, rows[i].edges, got);
+		flow_demands(setup, &flow, NULL, &demands, &n);
+		print_demands(&t, demands, n, got, sizeof(got));
+		if (strcmp(got, rows[i].demands) != 0)
+			fail_msg("%s: expected demands '%s', got '%s'", rows[i].name, rows[i].demands,
+				got);
+		unit_text_free(&t);
+	}
+}
+
+/* A planned fence counts like a written one; a fence taken away does not count. */
+static void test_flow_view(void **state)
+{
+	struct unit_text t;
+	struct flow flow;
+
+	(void)state;
+	unit_text_parse(&t, "st.shared.u32 [tile], 1;\nfence.proxy.async;\n" COPY "ret;");
+	unit_text_analyse(&t);
+	struct flow_setup *setup = flow_prepare(&t.unit);
+	uint8_t existing[4] = {FENCE_NONE, FENCE_NONE, FENCE_NONE, FENCE_NONE};
+	struct placed_fence placed = {2, FENCE_ASYNC_CTA};
+
+	flow_solve(setup, &(struct fence_view){.existing = existing}, &flow);
+	assert_int_equal(flow.nedges, 1);
+	flow_solve(setup, &(struct fence_view){.existing = existing, .placed = &placed, .nplaced = 1}, &flow);
+	assert_int_equal(flow.nedges, 0);
+	placed.kind = FENCE_ASYNC_GLOBAL;
+	flow_solve(setup, &(struct fence_view){.existing = existing, .placed = &placed, .nplaced = 1}, &flow);
+	assert_int_equal(flow.nedges, 1);
+	existing[1] = FENCE_ASYNC_CTA;
+	flow_solve(setup, &(struct fence_view){.existing = existing}, &flow);
+	assert_int_equal(flow.nedges, 0);
+	unit_text_free(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_flow_rows),
+		cmocka_unit_test(test_flow_view),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
