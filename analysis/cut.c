@@ -68,7 +68,7 @@ static void add_run(const struct solver *s, struct maxflow *m, const uint32_t *d
 	const struct runs *runs = s->runs;
 	uint8_t width = runs->demands[demands[0]].width;
 
-	if (!cut_covers(have[r], width))
+	if (!cut_covers(have[r] | runs->v[r].given, width))
 		maxflow_edge(m, 2 * r, 2 * r + 1, capacity(runs, r, bits_has(always, r)));
 	for (uint32_t i = 0; i < runs->v[r].nsucc; i++) {
 		uint32_t to = runs->succ[runs->v[r].succ + i];

@@ -16,6 +16,7 @@ struct cut_graph {
 	const uint32_t *first, *succ; /* succ[first[k] .. first[k+1]): points after instruction k */
 	const uint64_t *cost;         /* by point */
 	const uint8_t *kills;         /* by point: enum space bits that instruction k itself fences */
+	const uint8_t *given;         /* by point: widths that stand before it already; NULL: none */
 	uint32_t entry;               /* the point at which control comes in */
 };
 

@@ -105,6 +105,7 @@ static void collect_runs(struct runs *runs, struct arena *arena)
 		for (uint32_t q = p; q != NONE; q = next_in_run(runs, signature, stop, q)) {
 			runs->of[q] = runs->n;
 			run->last = q;
+			run->given |= g->given ? g->given[q] : 0;
 			if (g->cost[q] > run->cost)
 				continue;
 			run->cost = g->cost[q];
@@ -246,7 +247,7 @@ static void visit(struct runs *runs, uint32_t d, const uint8_t *have, uint32_t r
 	uint32_t *last)
 {
 	if (bits_has(runs->seen, r) || !bits_has(runs->relevant[d], r) ||
-		cut_covers(have[r], runs->demands[d].width))
+		cut_covers(have[r] | runs->v[r].given, runs->demands[d].width))
 		return;
 	bits_set(runs->seen, r);
 	runs->from[r] = from;

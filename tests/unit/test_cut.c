@@ -61,7 +61,7 @@ static void freeze(struct example *e)
 				e->succ[m++] = q;
 	}
 	e->first[e->n] = m;
-	e->graph = (struct cut_graph){e->n, e->first, e->succ, e->cost, e->kills, 0};
+	e->graph = (struct cut_graph){e->n, e->first, e->succ, e->cost, e->kills, NULL, 0};
 }
 
 static void random_graph(struct example *e, uint32_t most)
@@ -348,6 +348,27 @@ static void test_cut_shares_fences_between_groups(void **state)
 	arena_free(&e.arena);
 }
 
+/* What stands already costs nothing and is not given again. */
+static void test_cut_uses_what_stands_already(void **state)
+{
+	static const uint8_t given[POINTS] = {0, 0, 0, SPACE_CLUSTER};
+	struct budget budget = {0};
+	struct example e;
+	struct cut cut;
+
+	(void)state;
+	example_begin(&e);
+	line(&e, 6);
+	freeze(&e);
+	e.graph.given = given;
+	add_demand(&e, 1u << 0, 1u << 5, SPACE_SHARED);
+	cut_solve(&e.graph, e.demands, e.ndemands, &e.arena, &budget, &cut);
+	assert_int_equal(cut.nfences, 0);
+	add_demand(&e, 1u << 0, 1u << 2, SPACE_SHARED);
+	assert_int_equal(only_fence(&e).point, 2);
+	arena_free(&e.arena);
+}
+
 static void test_cut_costly_points_are_a_last_resort(void **state)
 {
 	struct example e;
@@ -373,6 +394,7 @@ int main(void)
 		cmocka_unit_test(test_cut_takes_the_latest_of_the_cheapest),
 		cmocka_unit_test(test_cut_prefers_points_that_always_need_it),
 		cmocka_unit_test(test_cut_shares_fences_between_groups),
+		cmocka_unit_test(test_cut_uses_what_stands_already),
 		cmocka_unit_test(test_cut_costly_points_are_a_last_resort),
 	};
 

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Comes in: a unit. Goes out: its points as a graph with costs. Invariant: a point with a finite cost
+ * is a place in the text where a statement may be put without changing what any other one means.
+ */
+#include "analysis/points.h"
+
+#include <stdlib.h>
+
+#define WEIGHT_MOST UINT64_C(100000000) /* 10^8: deeper loops and higher frequencies count no more */
+
+uint8_t fence_width(enum fence_kind kind)
+{
+	switch (kind) {
+	case FENCE_ASYNC_ALL:
+		return SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL;
+	case FENCE_ASYNC_CTA:
+	case FENCE_GENERIC_RELEASE:
+		return SPACE_SHARED;
+	case FENCE_ASYNC_CLUSTER:
+		return SPACE_SHARED | SPACE_CLUSTER;
+	case FENCE_ASYNC_GLOBAL:
+		return SPACE_GLOBAL;
+	case FENCE_NONE:
+	case FENCE_GENERIC_ACQUIRE:
+	case FENCE_GENERIC_RELEASE_READ:
+	case FENCE_TENSORMAP_RELEASE:
+	case FENCE_TENSORMAP_ACQUIRE:
+	case FENCE_MBARRIER_INIT:
+	case FENCE_OTHER:
+		return 0;
+	}
+	return 0;
+}
+
+void fence_kinds(uint8_t width, enum fence_kind kinds[2])
+{
+	bool shared = width & SPACE_SHARED, global = width & SPACE_GLOBAL;
+
+	kinds[1] = FENCE_NONE;
+	if (width & SPACE_CLUSTER) {
+		kinds[0] = global ? FENCE_ASYNC_ALL : FENCE_ASYNC_CLUSTER;
+		return;
+	}
+	kinds[0] = shared ? FENCE_ASYNC_CTA : global ? FENCE_ASYNC_GLOBAL : FENCE_NONE;
+	if (shared && global)
+		kinds[1] = FENCE_ASYNC_GLOBAL;
+}
+
+bool fence_is_proxy(enum fence_kind kind)
+{
+	return kind >= FENCE_ASYNC_ALL && kind <= FENCE_GENERIC_RELEASE_READ;
+}
+
+static const struct block *block_of(const struct unit *unit, uint32_t insn)
+{
+	uint32_t b = unit->cfg.block_of[insn];
+
+	return b == NONE ? NULL : &unit->cfg.blocks[b];
+}
+
+/* ---- the graph ---- */
+
+static uint32_t first_insn(const struct unit *unit, uint32_t block)
+{
+	const struct block *b = &unit->cfg.blocks[block];
+
+	return b->count ? b->first : unit->fn->ninsns;
+}
+
+static bool falls_off(const struct unit *unit, uint32_t insn)
+{
+	const struct block *b = block_of(unit, insn);
+
+	return b && b->exits && insn == b->first + b->count - 1 && !unit->effects[insn].is_exit;
+}
+
+static void add_succ(const struct unit *unit, uint32_t insn, uint32_t *succ, uint32_t *n)
+{
+	const struct block *b = block_of(unit, insn);
+
+	if (!b)
+		return;
+	if (insn + 1 < b->first + b->count) {
+		succ[(*n)++] = insn + 1;
+		return;
+	}
+	for (uint32_t i = 0; i < b->succ.n; i++)
+		succ[(*n)++] = first_insn(unit, b->succ.v[i]);
+	if (falls_off(unit, insn))
+		succ[(*n)++] = unit->fn->ninsns;
+}
+
+static void build_graph(struct points *points, struct arena *arena)
+{
+	const struct unit *unit = points->unit;
+	uint32_t n = unit->fn->ninsns, edges = 1, m = 0;
+
+	for (uint32_t b = 0; b < unit->cfg.n; b++)
+		edges += unit->cfg.blocks[b].count + unit->cfg.blocks[b].succ.n + 1;
+	uint32_t *first = ARENA_NEW(arena, uint32_t, n + 2), *succ = ARENA_NEW(arena, uint32_t, edges);
+
+	for (uint32_t k = 0; k < n; k++) {
+		first[k] = m;
+		add_succ(unit, k, succ, &m);
+	}
+	first[n] = first[n + 1] = m;
+	points->cost = ARENA_NEW(arena, uint64_t, n + 1);
+	points->kills = ARENA_NEW(arena, uint8_t, n + 1);
+	points->graph = (struct cut_graph){.n = n + 1,
+		.first = first,
+		.succ = succ,
+		.cost = points->cost,
+		.kills = points->kills,
+		.entry = unit->cfg.n ? first_insn(unit, 0) : n};
+	for (uint32_t k = 0; k < n; k++)
+		if (unit->fn->insns[k].guard == NONE)
+			points->kills[k] = fence_width((enum fence_kind)unit->effects[k].fence);
+}
+
+/* ---- weights ---- */
+
+static uint64_t ten_to(uint32_t power)
+{
+	uint64_t value = 1;
+
+	while (power-- && value < WEIGHT_MOST)
+		value *= 10;
+	return value;
+}
+
+/* `.pragma "frequency n"` at the head of a block (ISA 12): how often it runs, according to the compiler. */
+static bool frequency(struct slice text, uint64_t *n)
+{
+	static const char word[] = "frequency";
+	size_t i = sizeof(word) - 1;
+
+	if (text.size <= i || memcmp(text.text, word, i) != 0)
+		return false;
+	while (i < text.size && text.text[i] == ' ')
+		i++;
+	*n = 0;
+	if (i == text.size)
+		return false;
+	for (; i < text.size && text.text[i] >= '0' && text.text[i] <= '9'; i++)
+		if (*n < WEIGHT_MOST)
+			*n = *n * 10 + (uint64_t)(text.text[i] - '0');
+	return i == text.size;
+}
+
+static void build_weights(struct points *points, struct arena *arena)
+{
+	const struct unit *unit = points->unit;
+	const struct function *fn = unit->fn;
+	uint64_t *of_block = ARENA_NEW(arena, uint64_t, unit->cfg.n + 1);
+
+	points->weight = ARENA_NEW(arena, uint64_t, fn->ninsns + 1);
+	for (uint32_t b = 0; b < unit->cfg.n; b++)
+		of_block[b] = ten_to(unit->cfg.blocks[b].loop_depth);
+	for (uint32_t i = 0; i < fn->npragmas; i++) {
+		uint32_t at = fn->pragmas[i].before;
+		uint64_t n;
+
+		if (at < fn->ninsns && unit->cfg.block_of[at] != NONE &&
+			frequency(fn->pragmas[i].text, &n))
+			of_block[unit->cfg.block_of[at]] = n < WEIGHT_MOST ? n : WEIGHT_MOST;
+	}
+	for (uint32_t k = 0; k < fn->ninsns; k++)
+		points->weight[k] =
+			unit->cfg.block_of[k] == NONE ? 0 : of_block[unit->cfg.block_of[k]];
+	points->weight[fn->ninsns] = 1;
+}
+
+/* ---- copies ---- */
+
+struct by_text {
+	uint32_t at, insn;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct by_text *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->insn < y->insn ? -1 : x->insn > y->insn;
+}
+
+static void join_copies(struct points *points, const struct by_text *v, uint32_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		points->sibling[v[i].insn] = v[i + 1 < n ? i + 1 : 0].insn;
+		sum += points->weight[v[i].insn];
+	}
+	for (uint32_t i = 0; i < n; i++)
+		points->weight[v[i].insn] = sum;
+}
+
+static void find_copies(struct points *points, struct arena *arena)
+{
+	const struct function *fn = points->unit->fn;
+	bool linked = false;
+	uint32_t n = 0;
+
+	points->sibling = ARENA_NEW(arena, uint32_t, fn->ninsns + 1);
+	for (uint32_t k = 0; k <= fn->ninsns; k++) {
+		points->sibling[k] = k;
+		linked |= k < fn->ninsns && fn->insns[k].context;
+	}
+	if (!linked)
+		return;
+	struct by_text *v = ARENA_NEW(arena, struct by_text, fn->ninsns + 1);
+
+	for (uint32_t k = 0; k < fn->ninsns; k++)
+		if (fn->insns[k].op != OP_LINK_MOV)
+			v[n++] = (struct by_text){fn->insns[k].at.begin, k};
+	qsort(v, n, sizeof(*v), by_place);
+	for (uint32_t i = 0, j; i < n; i = j) {
+		for (j = i; j < n && v[j].at == v[i].at; j++)
+			;
+		if (j > i + 1)
+			join_copies(points, v + i, j - i);
+	}
+}
+
+/* ---- taboo ---- */
+
+static void forbid(struct points *points, uint32_t from, uint32_t to)
+{
+	for (uint32_t k = from; k <= to; k++)
+		points->cost[k] = CUT_FORBIDDEN;
+}
+
+/* ld.param / st.param of a `.param` variable that is declared in the body: an argument or a result of a call. */
+static bool passes_argument(const struct function *fn, const struct insn *insn)
+{
+	if (insn->op == OP_LINK_MOV)
+		return true;
+	if (insn->op != OP_ld && insn->op != OP_st)
+		return false;
+	const struct operand *mem = insn_operand(fn, insn, insn->op == OP_ld ? 1 : 0);
+	const struct operand *at = mem && mem->kind == OPERAND_MEM ? operand_child(fn, mem, 0) : NULL;
+
+	if (!at || at->kind != OPERAND_SYMBOL)
+		return false;
+	const struct symbol *symbol = function_symbol(fn, at->id);
+
+	return symbol->kind == SYMBOL_VAR && symbol->space == SPACE_PARAM;
+}
+
+static bool same_code(const struct insn *a, const struct insn *b)
+{
+	return a->origin == b->origin && a->context == b->context;
+}
+
+/* A call stands in one piece with the stores of its arguments and the loads of its results (ISA 7.1). */
+static void forbid_call(struct points *points, uint32_t call)
+{
+	const struct unit *unit = points->unit;
+	const struct function *fn = unit->fn;
+	uint32_t first = call, last = call;
+
+	for (uint32_t k = call; k-- > 0;) {
+		const struct insn *insn = &fn->insns[k];
+
+		if (unit->effects[k].is_call || !same_code(insn, &fn->insns[call]) ||
+			unit->cfg.block_of[k] != unit->cfg.block_of[call])
+			break;
+		if (insn->op != OP_ld && passes_argument(fn, insn))
+			first = k;
+	}
+	for (uint32_t k = call + 1; k < fn->ninsns && k < call + 256; k++) {
+		const struct insn *insn = &fn->insns[k];
+
+		if (unit->effects[k].is_call || unit->effects[k].is_branch ||
+			!same_code(insn, &fn->insns[call]) || insn->op == OP_st)
+			break;
+		if (passes_argument(fn, insn))
+			last = k;
+	}
+	if (first < last || first < call)
+		forbid(points, first + 1, last);
+}
+
+static bool is_mma(const struct insn *insn)
+{
+	return insn->op == OP_wgmma && insn_has(insn, MOD_mma_async);
+}
+
+static bool batch_after(const struct unit *unit, uint32_t k, bool inside)
+{
+	uint8_t sync = unit->effects[k].sync;
+
+	if (sync == SYNC_WGMMA_FENCE || is_mma(&unit->fn->insns[k]))
+		return true;
+	if (sync == SYNC_WGMMA_COMMIT || sync == SYNC_WGMMA_WAIT)
+		return false;
+	return inside;
+}
+
+/* From wgmma.fence, or the first mma_async, to commit_group: the assembler gives such a batch one place. */
+static void avoid_batches(struct points *points, struct arena *arena)
+{
+	const struct unit *unit = points->unit;
+	bool *in = ARENA_NEW(arena, bool, unit->cfg.n + 1), changed = true, any = false;
+
+	for (uint32_t k = 0; k < unit->fn->ninsns && !any; k++)
+		any = unit->fn->insns[k].op == OP_wgmma;
+	while (any && changed) {
+		changed = false;
+		for (uint32_t b = 0; b < unit->cfg.n; b++) {
+			const struct block *block = &unit->cfg.blocks[b];
+			bool inside = in[b];
+
+			for (uint32_t k = block->first; k < block->first + block->count; k++)
+				inside = batch_after(unit, k, inside);
+			for (uint32_t i = 0; inside && i < block->succ.n; i++) {
+				changed |= !in[block->succ.v[i]];
+				in[block->succ.v[i]] = true;
+			}
+		}
+	}
+	for (uint32_t b = 0; any && b < unit->cfg.n; b++) {
+		const struct block *block = &unit->cfg.blocks[b];
+		bool inside = in[b];
+
+		for (uint32_t k = block->first; k < block->first + block->count; k++) {
+			if (inside && points->cost[k] < CUT_AVOID)
+				points->cost[k] = CUT_AVOID;
+			inside = batch_after(unit, k, inside);
+		}
+	}
+}
+
+/* What is taboo in one copy is in all. */
+static void share_costs(struct points *points, struct arena *arena)
+{
+	uint32_t n = points->unit->fn->ninsns;
+	struct bits done = bits_new(arena, n + 1);
+
+	for (uint32_t k = 0; k < n; k++) {
+		uint64_t most = points->cost[k];
+
+		if (points->sibling[k] == k || bits_has(done, k))
+			continue;
+		for (uint32_t s = points->sibling[k]; s != k; s = points->sibling[s])
+			most = points->cost[s] > most ? points->cost[s] : most;
+		for (uint32_t s = points->sibling[k];; s = points->sibling[s]) {
+			points->cost[s] = most;
+			bits_set(done, s);
+			if (s == k)
+				break;
+		}
+	}
+}
+
+static void build_costs(struct points *points, struct arena *arena)
+{
+	const struct unit *unit = points->unit;
+	const struct function *fn = unit->fn;
+
+	for (uint32_t k = 0; k <= fn->ninsns; k++)
+		points->cost[k] = points->weight[k];
+	avoid_batches(points, arena);
+	for (uint32_t k = 0; k < fn->ninsns; k++) {
+		if (fn->insns[k].op == OP_LINK_MOV || (unit->leave && unit->leave[k] & LEAVE_TEXT))
+			points->cost[k] = CUT_FORBIDDEN;
+		if (unit->effects[k].is_call && unit->cfg.block_of[k] != NONE)
+			forbid_call(points, k);
+	}
+	share_costs(points, arena);
+}
+
+void points_build(const struct unit *unit, struct arena *arena, struct points *points)
+{
+	*points = (struct points){.unit = unit};
+	build_graph(points, arena);
+	build_weights(points, arena);
+	find_copies(points, arena);
+	build_costs(points, arena);
+}

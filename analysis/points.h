@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The places of a function at which a fence can stand: point k is before instruction k, the last one
+ * before the closing brace. What each costs, which are taboo (ptx-proxies 4.4, spec 3.3), and which are the
+ * same place of the text because the function was linked in several times.
+ */
+#pragma once
+
+#include "analysis/cut.h"
+
+struct points {
+	const struct unit *unit;
+	struct cut_graph graph;
+	uint64_t *cost;    /* graph.cost */
+	uint8_t *kills;    /* graph.kills */
+	uint64_t *weight;  /* by point: estimated executions, 10^loop depth, all copies of the text together */
+	uint32_t *sibling; /* by point: the next copy of the same text in a ring; itself if there is but one */
+};
+
+void points_build(const struct unit *, struct arena *, struct points *);
+/* Which enum space bits a fence covers. */
+uint8_t fence_width(enum fence_kind);
+/* The fences that cover a width, at most two; FENCE_NONE where there is no second. */
+void fence_kinds(uint8_t width, enum fence_kind kinds[2]);
+/* The fence orders generic accesses before async ones, whatever its width. */
+bool fence_is_proxy(enum fence_kind);
