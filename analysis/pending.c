@@ -14,18 +14,6 @@ PENDING bool link_calls(const struct module *module, uint32_t root, struct arena
 	return false;
 }
 
-PENDING void plan_fences(
-	struct unit *unit, struct flow_setup *setup, const struct flow *first, struct plan *plan)
-{
-	(void)unit, (void)setup, (void)first, (void)plan;
-}
-
-PENDING void audit_fences(
-	struct unit *unit, struct flow_setup *setup, const struct flow *flow, struct audit *audit)
-{
-	(void)unit, (void)setup, (void)flow, (void)audit;
-}
-
 PENDING void checks_run(struct unit *unit, struct check_finding **findings, uint32_t *n)
 {
 	(void)unit, (void)findings, (void)n;

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Comes in: the edges of a function as written. Goes out: the changes of its fences, and the edges that
+ * no fence can settle. Plan a cut, solve the flow with it, plan for what is left until nothing is; then
+ * take away each new fence, dearest first, whose loss the flow does not see. Invariant: when planning
+ * ends, the flow under the plan holds no edge that is to be fixed but those listed as unfixable.
+ */
+#include "analysis/findings.h"
+#include "analysis/plan_async.h"
+#include "analysis/repair.h"
+
+#include <stdlib.h>
+
+#define ROUNDS_MOST 12
+
+struct planner {
+	struct scene scene;
+	const struct flow *first;
+	struct edge_index index; /* of the first flow */
+	bool *target;            /* by edge of the first flow: to be settled */
+	bool *left;              /* by edge of the first flow: open after the latest solve */
+	struct plan *plan;
+	struct ids *settles;     /* by point: edges of the first flow that come back without its fence */
+	uint32_t cap, cap_unfixable;
+};
+
+/* Edges that a fence of the text was meant for: --fix=misplaced is about them, --fix=missing about the others. */
+static void find_blamed(struct planner *p, struct edge_index *blamed)
+{
+	struct unit *unit = p->scene.unit;
+	struct edge *v = NULL;
+	struct audit audit;
+	struct flow flow;
+	uint32_t n = 0, cap = 0;
+
+	scene_solve(&p->scene, &flow);
+	audit_scene(&p->scene, &flow, &audit);
+	for (uint32_t i = 0; i < audit.nfences; i++)
+		for (uint32_t k = 0; audit.fences[i].misplaced && k < audit.fences[i].nedges; k++)
+			ARENA_PUSH(unit->arena, v, n, cap, audit.lost[audit.fences[i].edges[k]]);
+	edge_index_build(v, n, unit->arena, blamed);
+}
+
+static void choose_targets(struct planner *p)
+{
+	const struct unit *unit = p->scene.unit;
+	uint32_t both = FIX_MISSING | FIX_MISPLACED, fix = unit->options->fix & both;
+	struct edge_index blamed = {0};
+
+	if (fix != both)
+		find_blamed(p, &blamed);
+	p->target = ARENA_NEW(unit->arena, bool, p->first->nedges + 1);
+	p->left = ARENA_NEW(unit->arena, bool, p->first->nedges + 1);
+	for (uint32_t i = 0; i < p->first->nedges; i++) {
+		const struct edge *edge = &p->first->edges[i];
+
+		bool misplaced = fix != both && edge_index_find(&blamed, edge) != NONE;
+
+		p->target[i] = edge_wanted(unit->options, edge) && !edge_suppressed(unit, edge) &&
+			(fix == both || fix == (misplaced ? FIX_MISPLACED : FIX_MISSING));
+	}
+}
+
+/* An edge of a later flow that is to be settled. One that the first flow lacks is taken as such: to be safe. */
+static bool is_target(const struct planner *p, const struct edge *edge)
+{
+	uint32_t i = edge_index_find(&p->index, edge);
+
+	if (i != NONE)
+		return p->target[i];
+	return edge_wanted(p->scene.unit->options, edge) && !edge_suppressed(p->scene.unit, edge);
+}
+
+static uint32_t mark_left(struct planner *p, const struct flow *flow)
+{
+	uint32_t n = 0;
+
+	memset(p->left, 0, sizeof(*p->left) * p->first->nedges);
+	for (uint32_t i = 0; i < flow->nedges; i++) {
+		uint32_t first = edge_index_find(&p->index, &flow->edges[i]);
+
+		if (!is_target(p, &flow->edges[i]))
+			continue;
+		n++;
+		if (first != NONE)
+			p->left[first] = true;
+	}
+	return n;
+}
+
+static bool demand_is_target(
+	const struct planner *p, const struct flow *flow, const struct demand *demand)
+{
+	for (uint32_t i = 0; i < demand->nedges; i++)
+		if (is_target(p, &flow->edges[demand->edges[i]]))
+			return true;
+	return false;
+}
+
+static uint32_t target_demands(struct planner *p, const struct flow *flow, struct demand **demands)
+{
+	uint32_t n, kept = 0;
+
+	scene_demands(&p->scene, flow, demands, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (demand_is_target(p, flow, &(*demands)[i]))
+			(*demands)[kept++] = (*demands)[i];
+	return kept;
+}
+
+static bool add_width(struct planner *p, uint32_t point, uint8_t width)
+{
+	if (cut_covers(p->scene.width[point], width))
+		return false;
+	scene_place(&p->scene, point, p->scene.width[point] | width);
+	return true;
+}
+
+static bool place_by_cut(struct planner *p, const struct demand *demands, uint32_t n)
+{
+	struct cut cut;
+	bool placed = false;
+
+	cut_solve(&p->scene.points.graph, demands, n, p->scene.arena, p->scene.unit->budget, &cut);
+	for (uint32_t i = 0; i < cut.nfences; i++)
+		placed |= add_width(p, cut.fences[i].point, cut.fences[i].width);
+	return placed;
+}
+
+/* What a fence before the async access must cover: as demanded, else by the edge's own space. */
+static uint8_t edge_width(const struct flow *flow, uint32_t edge, const struct demand *demands, uint32_t n)
+{
+	uint8_t width = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < demands[i].nedges; k++)
+			if (demands[i].edges[k] == edge)
+				width |= demands[i].width;
+	return width ? width : flow->edges[edge].space;
+}
+
+static bool place_before_async(struct planner *p, const struct flow *flow,
+	const struct demand *demands, uint32_t n, bool hoist)
+{
+	bool placed = false;
+
+	for (uint32_t i = 0; i < flow->nedges; i++) {
+		if (!is_target(p, &flow->edges[i]))
+			continue;
+		uint32_t insn = p->scene.unit->accesses.v[flow->edges[i].async].insn;
+		uint32_t point = async_point(&p->scene, insn, hoist);
+
+		if (point != NONE)
+			placed |= add_width(p, point, edge_width(flow, i, demands, n));
+	}
+	return placed;
+}
+
+/* Places for what is left of the flow; tells whether anything new was placed. */
+static bool place_round(struct planner *p, const struct flow *flow, uint32_t round)
+{
+	struct demand *demands;
+	uint32_t n = target_demands(p, flow, &demands);
+
+	if (!p->scene.unit->options->writer_side)
+		return place_before_async(p, flow, demands, n, round == 0) ||
+			place_before_async(p, flow, demands, n, false);
+	return place_by_cut(p, demands, n) || place_before_async(p, flow, demands, n, false);
+}
+
+static void place_all(struct planner *p)
+{
+	struct flow flow;
+
+	scene_solve(&p->scene, &flow);
+	for (uint32_t round = 0; round < ROUNDS_MOST; round++) {
+		if (!mark_left(p, &flow) || flow.incomplete)
+			return;
+		if (!place_round(p, &flow, round))
+			return;
+		scene_solve(&p->scene, &flow);
+	}
+	mark_left(p, &flow);
+}
+
+/* ---- taking away what is spare ---- */
+
+struct candidate {
+	uint32_t point;
+	uint64_t weight;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return x->point < y->point ? -1 : x->point > y->point;
+}
+
+static uint32_t candidates(const struct planner *p, struct candidate **v)
+{
+	const struct scene *scene = &p->scene;
+	uint32_t n = 0;
+
+	*v = ARENA_NEW(scene->arena, struct candidate, scene->unit->fn->ninsns + 1);
+	for (uint32_t k = 0; k <= scene->unit->fn->ninsns; k++)
+		if (scene->width[k] && scene_representative(scene, k) == k)
+			(*v)[n++] = (struct candidate){k, scene->points.cost[k]};
+	qsort(*v, n, sizeof(**v), by_weight);
+	return n;
+}
+
+/* Solves with `width` at the point; the edges that come back by it (of the first flow) in `lost`. */
+static bool does_without(struct planner *p, uint32_t point, uint8_t width, struct ids *lost)
+{
+	uint32_t *v, n = 0;
+	bool good = true;
+	struct flow flow;
+
+	scene_place(&p->scene, point, width);
+	scene_solve(&p->scene, &flow);
+	v = ARENA_NEW(p->scene.arena, uint32_t, flow.nedges + 1);
+	for (uint32_t i = 0; i < flow.nedges; i++) {
+		uint32_t first = edge_index_find(&p->index, &flow.edges[i]);
+
+		if (!is_target(p, &flow.edges[i]) || (first != NONE && p->left[first]))
+			continue;
+		good = false;
+		if (first != NONE)
+			v[n++] = first;
+	}
+	*lost = (struct ids){v, n};
+	return good && !flow.incomplete;
+}
+
+/* The fence as a whole, else one of the spaces that it covers. */
+static void try_less(struct planner *p, uint32_t point)
+{
+	static const uint8_t less[] = {SPACE_SHARED | SPACE_GLOBAL, SPACE_SHARED | SPACE_CLUSTER,
+		SPACE_SHARED, SPACE_GLOBAL};
+	uint8_t whole = p->scene.width[point];
+	struct ids part;
+
+	if (does_without(p, point, 0, &p->settles[point]))
+		return;
+	scene_place(&p->scene, point, whole);
+	if (__builtin_popcount(whole) < 2)
+		return;
+	for (uint32_t i = 0; i < sizeof(less); i++) {
+		if (less[i] == whole || !cut_covers(whole, less[i]) || cut_covers(less[i], whole))
+			continue;
+		if (does_without(p, point, less[i], &part))
+			whole = less[i];
+		scene_place(&p->scene, point, whole);
+	}
+}
+
+static void drop_spare(struct planner *p)
+{
+	struct candidate *v;
+	uint32_t n = candidates(p, &v);
+
+	p->settles = ARENA_NEW(p->scene.arena, struct ids, p->scene.unit->fn->ninsns + 1);
+	if (n == 1 && __builtin_popcount(p->scene.width[v[0].point]) == 1)
+		return; /* something was missing without it */
+	for (uint32_t i = 0; i < n && !budget_spent(p->scene.unit->budget); i++)
+		try_less(p, v[i].point);
+}
+
+/* ---- what comes out ---- */
+
+static const char *reason_unfixable(const struct planner *p, const struct edge *edge)
+{
+	const struct unit *unit = p->scene.unit;
+	const struct access *g = &unit->accesses.v[edge->generic], *a = &unit->accesses.v[edge->async];
+
+	if (unit->leave && (unit->leave[g->insn] | unit->leave[a->insn]) & LEAVE_TEXT)
+		return "inside a range that a hint switches off";
+	if (g->insn == a->insn)
+		return "one unknown callee does both";
+	if (g->call)
+		return "an unknown callee both writes and hands over";
+	if (a->call)
+		return "an unknown callee acquires before its async access";
+	return "no place between the two takes a fence";
+}
+
+static void list_unfixable(struct planner *p)
+{
+	for (uint32_t i = 0; i < p->first->nedges; i++) {
+		struct unfixable one = {i, NULL};
+
+		if (!p->left[i])
+			continue;
+		one.reason = reason_unfixable(p, &p->first->edges[i]);
+		ARENA_PUSH(p->scene.arena, p->plan->unfixable, p->plan->nunfixable,
+			p->cap_unfixable, one);
+	}
+}
+
+/* Edges settled by more than one fence come back with none of them: the first that is wide enough gets them. */
+static void share_out(struct planner *p, const struct candidate *v, uint32_t n)
+{
+	bool *given = ARENA_NEW(p->scene.arena, bool, p->first->nedges + 1);
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < p->settles[v[i].point].n; k++)
+			given[p->settles[v[i].point].v[k]] = true;
+	for (uint32_t i = 0; i < n; i++) {
+		struct ids *settles = &p->settles[v[i].point];
+		uint32_t *all = ARENA_NEW(p->scene.arena, uint32_t, p->first->nedges + 1);
+		uint32_t count = settles->n;
+
+		if (count)
+			memcpy(all, settles->v, sizeof(*all) * count);
+		for (uint32_t e = 0; e < p->first->nedges; e++) {
+			uint8_t need = p->first->edges[e].space;
+
+			if (!p->target[e] || p->left[e] || given[e] ||
+				(i + 1 < n && !cut_covers(p->scene.width[v[i].point], need)))
+				continue;
+			given[e] = true;
+			all[count++] = e;
+		}
+		*settles = (struct ids){all, count};
+	}
+}
+
+static void emit(struct planner *p, uint8_t change, uint32_t at, enum fence_kind kind, struct ids edges,
+	const char *reason)
+{
+	struct fence_change one = {.change = change,
+		.kind = (uint8_t)kind,
+		.before = at,
+		.weight = p->scene.points.weight[at],
+		.edges = edges.v,
+		.nedges = edges.n,
+		.reason = reason};
+
+	ARENA_PUSH(p->scene.arena, p->plan->changes, p->plan->nchanges, p->cap, one);
+}
+
+static const char *reason_to_insert(const struct planner *p, uint32_t point, struct ids edges)
+{
+	bool foreign = false, waiting = false;
+
+	for (uint32_t i = 0; i < edges.n; i++) {
+		foreign |= p->first->edges[edges.v[i]].foreign;
+		waiting |= p->first->edges[edges.v[i]].waiting_side;
+	}
+	if (p->scene.points.cost[point] >= CUT_AVOID)
+		return "inside a wgmma batch: no other place covers the edge";
+	if (!p->scene.unit->options->writer_side)
+		return "before the async access";
+	if (waiting)
+		return "after the acquire: only the waiting thread can fence";
+	return foreign ? "before the release that hands the data over"
+		       : "between the generic and the async access";
+}
+
+static void emit_insertions(struct planner *p)
+{
+	struct candidate *v;
+	uint32_t n = candidates(p, &v);
+
+	share_out(p, v, n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct ids edges = p->settles[v[i].point];
+		enum fence_kind kinds[2];
+
+		fence_kinds(p->scene.width[v[i].point], kinds);
+		for (uint32_t k = 0; k < 2 && kinds[k] != FENCE_NONE; k++)
+			emit(p, CHANGE_INSERT, v[i].point, kinds[k], edges,
+				reason_to_insert(p, v[i].point, edges));
+	}
+}
+
+/* ---- --fix=wide,redundant ---- */
+
+static void emit_in_copies(struct planner *p, uint8_t change, uint32_t insn, enum fence_kind kind,
+	const char *reason)
+{
+	uint32_t k = insn;
+
+	do {
+		emit(p, change, k, kind, (struct ids){0}, reason);
+		k = p->scene.points.sibling[k];
+	} while (k != insn);
+}
+
+static void narrow(struct planner *p, const struct fence_report *report)
+{
+	uint32_t k = report->insn;
+
+	scene_change(&p->scene, k, (enum fence_kind)report->narrow);
+	emit_in_copies(p, CHANGE_NARROW, k, (enum fence_kind)report->narrow,
+		"narrower, all that it is needed for");
+	if (report->narrow2 == FENCE_NONE ||
+		cut_covers(p->scene.width[k], fence_width((enum fence_kind)report->narrow2)))
+		return;
+	emit(p, CHANGE_INSERT, k, (enum fence_kind)report->narrow2, (struct ids){0},
+		"the other half of a narrowed fence");
+	add_width(p, k, fence_width((enum fence_kind)report->narrow2));
+}
+
+static void improve_existing(struct planner *p)
+{
+	uint32_t fix = p->scene.unit->options->fix;
+	struct audit audit = {0};
+	struct flow flow;
+
+	scene_solve(&p->scene, &flow);
+	audit_scene(&p->scene, &flow, &audit);
+	for (uint32_t i = 0; i < audit.nfences; i++) {
+		const struct fence_report *report = &audit.fences[i];
+
+		if (scene_representative(&p->scene, report->insn) != report->insn)
+			continue;
+		if (report->verdict == FENCE_SPARE && fix & FIX_REDUNDANT) {
+			scene_change(&p->scene, report->insn, FENCE_NONE);
+			emit_in_copies(p, CHANGE_REMOVE, report->insn,
+				(enum fence_kind)report->kind, "no edge appears without it");
+		} else if (report->too_wide && fix & FIX_WIDE) {
+			narrow(p, report);
+		}
+	}
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct fence_change *x = a, *y = b;
+
+	if (x->before != y->before)
+		return x->before < y->before ? -1 : 1;
+	if (x->change != y->change)
+		return x->change < y->change ? -1 : 1;
+	return x->kind < y->kind ? -1 : x->kind > y->kind;
+}
+
+void plan_fences(
+	struct unit *unit, struct flow_setup *setup, const struct flow *first, struct plan *plan)
+{
+	struct planner *p = ARENA_NEW(unit->arena, struct planner, 1);
+
+	*plan = (struct plan){0};
+	*p = (struct planner){.first = first, .plan = plan};
+	scene_build(unit, setup, &p->scene);
+	edge_index_build(first->edges, first->nedges, unit->arena, &p->index);
+	plan->weight_before = scene_weight(&p->scene);
+	if (first->nedges && unit->options->fix & (FIX_MISSING | FIX_MISPLACED)) {
+		choose_targets(p);
+		place_all(p);
+		drop_spare(p);
+		list_unfixable(p);
+		emit_insertions(p);
+	}
+	if (unit->options->fix & (FIX_WIDE | FIX_REDUNDANT))
+		improve_existing(p);
+	plan->weight_after = scene_weight(&p->scene);
+	if (plan->nchanges)
+		qsort(plan->changes, plan->nchanges, sizeof(*plan->changes), by_place);
+}

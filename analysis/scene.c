@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Comes in: a unit and its prepared flow. Goes out: flows under other fences. Invariant: all copies of
+ * one text have the same fences.
+ */
+#include "analysis/scene.h"
+
+#include <stdlib.h>
+
+void scene_build(struct unit *unit, struct flow_setup *setup, struct scene *scene)
+{
+	uint32_t n = unit->fn->ninsns;
+
+	*scene = (struct scene){.unit = unit, .setup = setup, .arena = unit->arena};
+	points_build(unit, scene->arena, &scene->points);
+	scene->existing = ARENA_NEW(scene->arena, uint8_t, n + 1);
+	scene->width = ARENA_NEW(scene->arena, uint8_t, n + 1);
+	scene->points.graph.given = scene->width;
+	for (uint32_t k = 0; k < n; k++)
+		scene->existing[k] = unit->effects[k].fence;
+}
+
+void scene_copy(const struct scene *from, struct scene *scene)
+{
+	uint32_t n = from->unit->fn->ninsns + 1;
+
+	*scene = *from;
+	scene->existing = ARENA_NEW(scene->arena, uint8_t, n);
+	scene->width = ARENA_NEW(scene->arena, uint8_t, n);
+	memcpy(scene->existing, from->existing, n);
+	memcpy(scene->width, from->width, n);
+	scene->points.kills = ARENA_NEW(scene->arena, uint8_t, n);
+	memcpy(scene->points.kills, from->points.kills, n);
+	scene->points.graph.kills = scene->points.kills;
+	scene->points.graph.given = scene->width;
+	scene->placed = NULL;
+}
+
+void scene_place(struct scene *scene, uint32_t point, uint8_t width)
+{
+	uint32_t k = point;
+
+	do {
+		scene->width[k] = width;
+		k = scene->points.sibling[k];
+	} while (k != point);
+}
+
+void scene_change(struct scene *scene, uint32_t insn, enum fence_kind kind)
+{
+	uint32_t k = insn;
+
+	do {
+		scene->existing[k] = (uint8_t)kind;
+		if (scene->unit->fn->insns[k].guard == NONE)
+			scene->points.kills[k] = fence_width(kind);
+		k = scene->points.sibling[k];
+	} while (k != insn);
+}
+
+static void list_placed(struct scene *scene)
+{
+	uint32_t n = scene->unit->fn->ninsns, count = 0;
+
+	for (uint32_t k = 0; k <= n; k++)
+		count += scene->width[k] ? 2 : 0;
+	if (!scene->placed || count)
+		scene->placed = ARENA_NEW(scene->arena, struct placed_fence, count + 1);
+	count = 0;
+	for (uint32_t k = 0; k <= n; k++) {
+		enum fence_kind kinds[2];
+
+		if (!scene->width[k])
+			continue;
+		fence_kinds(scene->width[k], kinds);
+		for (uint32_t i = 0; i < 2 && kinds[i] != FENCE_NONE; i++)
+			scene->placed[count++] = (struct placed_fence){k, (uint8_t)kinds[i]};
+	}
+	scene->view = (struct fence_view){scene->existing, scene->placed, count};
+}
+
+void scene_solve(struct scene *scene, struct flow *flow)
+{
+	list_placed(scene);
+	scene->solved++;
+	*flow = (struct flow){0};
+	flow_solve(scene->setup, &scene->view, flow);
+}
+
+void scene_demands(struct scene *scene, const struct flow *flow, struct demand **demands, uint32_t *n)
+{
+	flow_demands(scene->setup, flow, &scene->view, demands, n);
+}
+
+uint32_t scene_representative(const struct scene *scene, uint32_t point)
+{
+	uint32_t least = point;
+
+	for (uint32_t k = scene->points.sibling[point]; k != point; k = scene->points.sibling[k])
+		least = k < least ? k : least;
+	return least;
+}
+
+uint64_t scene_weight(const struct scene *scene)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t k = 0; k <= scene->unit->fn->ninsns; k++) {
+		uint64_t weight = scene->points.weight[k];
+
+		if (scene_representative(scene, k) != k)
+			continue;
+		sum += weight * cut_instructions(scene->width[k]);
+		if (k < scene->unit->fn->ninsns && fence_is_proxy((enum fence_kind)scene->existing[k]))
+			sum += weight;
+	}
+	return sum;
+}
+
+static int compare(const struct edge *a, const struct edge *b)
+{
+	if (a->generic != b->generic)
+		return a->generic < b->generic ? -1 : 1;
+	if (a->async != b->async)
+		return a->async < b->async ? -1 : 1;
+	if (a->space != b->space)
+		return a->space < b->space ? -1 : 1;
+	return a->hazard < b->hazard ? -1 : a->hazard > b->hazard;
+}
+
+static int by_edge(const void *a, const void *b, void *edges)
+{
+	const struct edge *v = edges;
+
+	return compare(&v[*(const uint32_t *)a], &v[*(const uint32_t *)b]);
+}
+
+void edge_index_build(const struct edge *edges, uint32_t n, struct arena *arena, struct edge_index *index)
+{
+	struct edge *v = ARENA_NEW(arena, struct edge, n + 1);
+
+	if (n)
+		memcpy(v, edges, sizeof(*v) * n);
+	*index = (struct edge_index){v, ARENA_NEW(arena, uint32_t, n + 1), n};
+	for (uint32_t i = 0; i < n; i++)
+		index->order[i] = i;
+	qsort_r(index->order, n, sizeof(*index->order), by_edge, v);
+}
+
+uint32_t edge_index_find(const struct edge_index *index, const struct edge *edge)
+{
+	uint32_t low = 0, high = index->n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (compare(&index->edges[index->order[middle]], edge) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == index->n || compare(&index->edges[index->order[low]], edge) != 0)
+		return NONE;
+	return index->order[low];
+}
+
+bool edge_index_is_new(const struct edge_index *index, const struct edge *edge)
+{
+	uint32_t i = edge_index_find(index, edge);
+
+	return i == NONE || (index->edges[i].weak && !edge->weak);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A function with its fences as they might be: taken away, narrowed, added. The planner and the audit
+ * change the scene and solve the flow anew; a change of a text in a linked callee changes all its copies.
+ */
+#pragma once
+
+#include "analysis/points.h"
+
+struct scene {
+	struct unit *unit;
+	struct flow_setup *setup;
+	struct arena *arena;
+	struct points points;
+	uint8_t *existing; /* by instruction: enum fence_kind in force */
+	uint8_t *width;    /* by point: enum space bits of what is added there */
+	struct placed_fence *placed;
+	struct fence_view view; /* of the latest scene_solve */
+	uint32_t solved;   /* how often */
+};
+
+void scene_build(struct unit *, struct flow_setup *, struct scene *);
+/* An independent copy for trying. */
+void scene_copy(const struct scene *, struct scene *);
+/* Sets what is added at a point, in all copies of the text. */
+void scene_place(struct scene *, uint32_t point, uint8_t width);
+/* Sets what a fence of the text is, in all copies. */
+void scene_change(struct scene *, uint32_t insn, enum fence_kind);
+void scene_solve(struct scene *, struct flow *);
+/* Of the flow that scene_solve solved last. */
+void scene_demands(struct scene *, const struct flow *, struct demand **, uint32_t *n);
+/* The lowest copy of a point. */
+uint32_t scene_representative(const struct scene *, uint32_t point);
+/* Summed over the proxy fences in force, inserted ones included. */
+uint64_t scene_weight(const struct scene *);
+
+/* Edges by what they are (accesses, space, hazard), for comparing two flows. */
+struct edge_index {
+	const struct edge *edges;
+	uint32_t *order, n; /* sorted */
+};
+
+void edge_index_build(const struct edge *, uint32_t n, struct arena *, struct edge_index *);
+/* The number of the same edge, or NONE. */
+uint32_t edge_index_find(const struct edge_index *, const struct edge *);
+/* The edge is not there, or was only `weak` and is more than that now. */
+bool edge_index_is_new(const struct edge_index *, const struct edge *);
