@@ -95,7 +95,7 @@ static void dump_plan(const struct analysis_view *view, FILE *out)
 
 		fprintf(out, "%s", verbs[c->change]);
 		if (c->change != CHANGE_REMOVE)
-			fprintf(out, " %s;", fence_text(c->kind));
+			fprintf(out, " %s", fence_text(c->kind));
 		fprintf(out, " %s line %u, weight %llu, settles",
 			c->change == CHANGE_INSERT ? "before" : "in", line_of(unit, c->before),
 			(unsigned long long)c->weight);

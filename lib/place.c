@@ -24,7 +24,7 @@ const char *change_text(struct job *job, const struct text_change *change)
 
 	if (change->fence.change == CHANGE_REMOVE)
 		return text_format(&job->keep, "%.*s", (int)(at.end - at.begin), job->source.text + at.begin);
-	return text_format(&job->keep, "%s;", fence_text(change->fence.kind));
+	return text_format(&job->keep, "%s", fence_text(change->fence.kind));
 }
 
 static const char *file_text(struct job *job, const struct module *module, uint32_t number)
