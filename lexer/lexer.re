@@ -278,13 +278,17 @@ again:
 		operands = operand (blank* "," blank* operand)*;
 		guard   = "@" "!"? "%" follow+ blank+;
 		word    = [a-z] [a-z0-9_]*;
-		quiet   = "abs" | "add" | "addc" | "and" | "bar" | "bfe" | "bfi" | "bfind" | "brev" | "clz"
-			| "cos" | "cvt" | "cvta" | "div" | "dp4a" | "ex2" | "exit" | "fma" | "lg2" | "lop3"
-			| "mad" | "madc" | "max" | "min" | "mma" | "mov" | "mul" | "mul24" | "neg" | "not"
-			| "or" | "popc" | "prmt" | "rcp" | "rem" | "ret" | "rsqrt" | "selp" | "set" | "setp"
-			| "shf" | "shfl" | "shl" | "shr" | "sin" | "slct" | "sqrt" | "sub" | "subc" | "tanh"
-			| "xor";
+		quiet   = "abs" | "activemask" | "add" | "addc" | "and" | "bar" | "barrier" | "bfe" | "bfi"
+			| "bfind" | "brev" | "clz" | "copysign" | "cos" | "cvt" | "cvta" | "div" | "dp2a"
+			| "dp4a" | "elect" | "ex2" | "exit" | "fma" | "isspacep" | "lg2" | "lop3" | "mad"
+			| "mad24" | "madc" | "mapa" | "match" | "max" | "min" | "mma" | "mov" | "movmatrix"
+			| "mul" | "mul24" | "nanosleep" | "neg" | "not" | "or" | "popc" | "prmt" | "rcp"
+			| "redux" | "rem" | "ret" | "rsqrt" | "sad" | "selp" | "set" | "setp" | "shf" | "shfl"
+			| "shl" | "shr" | "sin" | "slct" | "sqrt" | "sub" | "subc" | "tanh" | "testp" | "trap"
+			| "vote" | "xor";
 		apart   = "." ("param" | "local" | "const" | "global") dots;
+		near    = (".volatile" | ".relaxed" | ".acquire" | ".release" | ".cta" | ".cluster")*
+			".shared" ("::cta" | "::cluster")? dots;
 
 		blank+			{ goto again; }
 		"//" text* "\n"		{
@@ -309,6 +313,11 @@ again:
 					{ goto matched; }
 		guard? ("ld" | "st") apart blank+ operands blank* ";"
 					{ goto matched; }
+		guard? ("ld" | "st" | "atom" | "red") near blank+ operands blank* ";"
+					{
+						lx->seen |= SEEN_SHARED;
+						goto matched;
+					}
 		guard? word dots (blank+ operands)? blank* ";"
 					{
 						const char *q = begin;

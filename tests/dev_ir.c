@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the IR of each file named; for development. Options: -t tokens, -c check only. */
+/* Prints the IR of each file named; for development. Options: -t tokens, -c check only, -b build
+ * bodies but print nothing. */
 #include "parser/dump.h"
 #include "parser/parse.h"
 
@@ -18,7 +19,8 @@ static void print_diags(struct source *source, const struct diags *diags)
 	}
 }
 
-static bool dump_bodies(const struct module *module, jmp_buf *out_of_memory, struct diags *diags)
+static bool dump_bodies(
+	const struct module *module, jmp_buf *out_of_memory, FILE *out, struct diags *diags)
 {
 	struct arena arena;
 	bool ok = true;
@@ -29,10 +31,10 @@ static bool dump_bodies(const struct module *module, jmp_buf *out_of_memory, str
 
 		if (!module->functions[i].has_body)
 			continue;
-		if (parse_function(module, i, &arena, &fn, diags))
-			dump_function(&fn, stdout);
-		else
+		if (!parse_function(module, i, &arena, &fn, diags))
 			ok = false;
+		else if (out)
+			dump_function(&fn, out);
 		arena_reset(&arena);
 	}
 	arena_free(&arena);
@@ -59,8 +61,11 @@ static bool run(const char *path, const char *mode)
 			dump_tokens(&source, stdout);
 		ok = parse_modules(&source, &arena, names, &modules, &diags);
 		for (uint32_t i = 0; ok && strcmp(mode, "-c") != 0 && i < modules.n; i++) {
-			dump_module(&modules.v[i], stdout);
-			ok &= dump_bodies(&modules.v[i], &out_of_memory, &diags);
+			FILE *out = strcmp(mode, "-b") == 0 ? NULL : stdout;
+
+			if (out)
+				dump_module(&modules.v[i], out);
+			ok &= dump_bodies(&modules.v[i], &out_of_memory, out, &diags);
 		}
 	}
 	print_diags(&source, &diags);

@@ -193,6 +193,8 @@ static char *cut(char *text, const char *mark)
 	return at + strlen(mark);
 }
 
+static char empty[] = "";
+
 static struct language_case *read_cases(char *text, size_t *n)
 {
 	struct language_case *v = NULL;
@@ -213,7 +215,7 @@ static struct language_case *read_cases(char *text, size_t *n)
 			.ok = strstr(head, " ok") != NULL,
 			.newer = strstr(head, " newer") != NULL};
 		if (expected == body) /* empty text */
-			v[*n].text = strdup("");
+			v[*n].text = empty;
 	}
 	return v;
 }
@@ -224,13 +226,13 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	struct language_case *cases = read_cases(read_file(argv[1]), &n);
+	char *text = read_file(argv[1]);
+	struct language_case *cases = read_cases(text, &n);
 
-	if (getenv("UPDATE")) {
-		for (size_t i = 0; i < n; i++)
-			print_case(&cases[i]);
+	for (size_t i = 0; getenv("UPDATE") && i < n; i++)
+		print_case(&cases[i]);
+	if (getenv("UPDATE"))
 		return 0;
-	}
 	struct CMUnitTest *tests = calloc(n, sizeof(*tests));
 
 	ptxas = argc > 2 ? argv[2] : NULL;
@@ -242,5 +244,7 @@ int main(int argc, char **argv)
 	int failed = _cmocka_run_group_tests("language", tests, n, NULL, NULL);
 
 	free(tests);
+	free(cases);
+	free(text);
 	return failed ? 99 : 0;
 }
