@@ -41,13 +41,13 @@ static const char *edge_message(const struct words *w)
 	const char *more = to->npairs > 1
 		? text_format(&w->job->keep, " (%u pairs of such instructions)", to->npairs)
 		: "";
-	const char *how = to->confidence == FENCEPOST_POSSIBLE ? "may reach" : "reaches";
+	bool possible = to->confidence == FENCEPOST_POSSIBLE;
 
 	return text_format(&w->job->keep,
-		"`%s' %s %s that `%s' in line %u %s through the async proxy: it %s it with no proxy fence "
-		"on the way%s",
+		"`%s' %s %s that `%s' in line %u %s%s through the async proxy, with no proxy fence on the "
+		"way%s",
 		to->generic->opcode, generic_doing(w->from), memory_word(w->from), to->async->opcode,
-		to->async->line, async_doing(w->from), how, more);
+		to->async->line, possible ? "possibly " : "", async_doing(w->from), more);
 }
 
 /* The planned fence that settles the finding, or NULL. */

@@ -91,7 +91,8 @@ bool module_skip_old(struct build *b, struct span word)
 		return false;
 	lexer_skip_module(&b->lexer);
 	struct span whole = {word.begin, (uint32_t)(b->lexer.cursor - b->lexer.text)};
-	struct module *module = &b->modules->v[add_module(b, whole)];
+	uint32_t number_of = add_module(b, whole); /* may move the array */
+	struct module *module = &b->modules->v[number_of];
 
 	module->version_at = number;
 	module->version_major = header.version_major;
