@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bulk-store-unwaited: a bulk store reads its shared source at some later time. Before the source is
+ * written again, or the CTA's memory goes away, the thread that issued it must have committed it and
+ * waited for its group (ISA 9.7.9.27.2), and other writers must have heard of it through a hand-off.
+ *
+ * State of one store on a way: phase and how many groups were committed after its own, as
+ * (phase << 4 | 15 - age), both parts joined by the larger: less done, younger.
+ */
+#include "analysis/checks.h"
+#include "base/rules.h"
+
+enum phase { PHASE_GONE, PHASE_WAITED, PHASE_PARTLY, PHASE_COMMITTED, PHASE_ISSUED };
+
+static uint8_t state_of(uint8_t phase, uint8_t age)
+{
+	return phase == PHASE_GONE ? 0 : (uint8_t)(phase << 4 | (15 - (age > 15 ? 15 : age)));
+}
+
+static uint8_t phase_of(uint8_t state)
+{
+	return state >> 4;
+}
+
+static uint8_t age_of(uint8_t state)
+{
+	return 15 - (state & 15);
+}
+
+static uint8_t join_parts(uint8_t a, uint8_t b)
+{
+	if (!a || !b)
+		return a | b;
+	uint8_t phase = phase_of(a) > phase_of(b) ? phase_of(a) : phase_of(b);
+	uint8_t age = age_of(a) < age_of(b) ? age_of(a) : age_of(b);
+
+	return state_of(phase, age);
+}
+
+static bool is_bulk_store(const struct effect *e, uint8_t *source)
+{
+	bool reads_shared = false, writes_global = false;
+
+	for (uint32_t t = 0; t < e->ntouches; t++) {
+		const struct touch *touch = &e->touches[t];
+
+		if (touch->proxy != PROXY_ASYNC)
+			continue;
+		if (touch->reads && (touch->spaces & SPACE_SHARED) && touch->extent != EXTENT_WGMMA &&
+			touch->extent != EXTENT_TCGEN05) {
+			reads_shared = true;
+			*source = (uint8_t)t;
+		}
+		writes_global |= touch->writes && touch->spaces == SPACE_GLOBAL;
+	}
+	return reads_shared && writes_global;
+}
+
+static int64_t wait_limit(const struct unit *unit, uint32_t insn)
+{
+	const struct effect *e = &unit->effects[insn];
+	const struct operand *o = e->count_operand == UINT8_MAX
+		? NULL
+		: insn_operand(unit->fn, &unit->fn->insns[insn], e->count_operand);
+
+	return o && o->kind == OPERAND_IMM ? o->imm : INT64_MAX;
+}
+
+/* `wait_group N' leaves the N youngest groups. */
+static uint8_t after_wait(uint8_t state, int64_t limit)
+{
+	uint8_t phase = phase_of(state), age = age_of(state);
+
+	if (phase == PHASE_ISSUED || phase == PHASE_WAITED)
+		return state;
+	return state_of(age >= limit ? PHASE_WAITED : PHASE_PARTLY, age);
+}
+
+static uint8_t step_bulk(struct check_walk *w, uint32_t insn, uint8_t state)
+{
+	const struct effect *e = &w->unit->effects[insn];
+	uint8_t phase = phase_of(state), age = age_of(state);
+
+	if (!state)
+		return 0;
+	switch ((int)e->sync) {
+	case SYNC_BULK_COMMIT:
+		if (phase == PHASE_ISSUED)
+			return state_of(PHASE_COMMITTED, 0);
+		return state_of(phase, age + 1);
+	case SYNC_BULK_WAIT:
+		return after_wait(state, wait_limit(w->unit, insn));
+	default:
+		return phase == PHASE_WAITED && e->releases ? 0 : state;
+	}
+}
+
+struct bulk_search {
+	uint32_t read;          /* access number of the source */
+	const uint32_t *first;  /* by instruction: first access number */
+	bool alone;             /* only some threads issue the store */
+	uint32_t write, exit;   /* instructions found, or NONE */
+	bool ends;              /* the thread can end first (exit: NONE when its body just stops) */
+	uint8_t write_state, exit_state, confidence;
+};
+
+/* Whether the writer at `insn` is a thread that runs the store as well: then its own wait is enough. */
+static bool same_threads(const struct check_walk *w, uint32_t insn)
+{
+	const struct cfg *cfg = &w->unit->cfg;
+
+	if (cfg_dominates(cfg, cfg->block_of[w->site], cfg->block_of[insn]))
+		return true;
+	struct check_walk other = {.unit = w->unit, .site = insn};
+
+	check_conditions(&other);
+	for (uint32_t i = 0; i < other.nconditions; i++)
+		for (uint32_t k = 0; k < w->nconditions; k++)
+			if (other.conditions[i].number == w->conditions[k].number &&
+				other.conditions[i].truth == w->conditions[k].truth)
+				return true;
+	return false;
+}
+
+static void try_write(struct check_walk *w, uint32_t access, uint8_t state, struct bulk_search *s)
+{
+	struct unit *unit = w->unit;
+	uint32_t insn = unit->accesses.v[access].insn;
+
+	if (phase_of(state) == PHASE_WAITED && (!s->alone || same_threads(w, insn)))
+		return;
+	struct overlap o = access_overlap(
+		unit->values, &unit->accesses, access, s->read, unit->options, unit->arena);
+
+	/* stages of one buffer overlap in some iteration: only certain bytes are worth a word */
+	if (!o.may || o.confidence != CONFIDENCE_PROVEN)
+		return;
+	s->write = insn;
+	s->write_state = state;
+	s->confidence = phase_of(state) == PHASE_WAITED ? CONFIDENCE_LIKELY : CONFIDENCE_PROVEN;
+}
+
+static void visit_bulk(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t state, void *arg)
+{
+	struct bulk_search *s = arg;
+	const struct accesses *all = &w->unit->accesses;
+
+	if (insn == NONE) {
+		if (phase_of(state) > PHASE_WAITED && (!s->ends || at < s->exit)) {
+			s->ends = true;
+			s->exit = at;
+			s->exit_state = state;
+		}
+		return;
+	}
+	if (insn >= s->write || check_guard(w, insn) == 0)
+		return;
+	for (uint32_t i = s->first[insn]; i < all->n && all->v[i].insn == insn; i++)
+		if (all->v[i].writes && all->v[i].proxy == PROXY_GENERIC && all->v[i].own && s->read != NONE)
+			try_write(w, i, state, s);
+}
+
+static const char *detail_of(uint8_t state, bool exit)
+{
+	switch ((enum phase)phase_of(state)) {
+	case PHASE_ISSUED:
+		return exit ? "the kernel can end with the store neither committed nor waited for"
+			    : "its source is written again with the store neither committed nor waited for";
+	case PHASE_COMMITTED:
+		return exit ? "the kernel can end with no cp.async.bulk.wait_group behind the store"
+			    : "its source is written again with no cp.async.bulk.wait_group between";
+	case PHASE_PARTLY:
+		return exit ? "the kernel can end while the last wait_group still leaves the store's group"
+			    : "its source is written again while wait_group still leaves the store's group";
+	case PHASE_WAITED:
+		return "other threads write its source again with no hand-off behind the wait";
+	case PHASE_GONE:
+		break;
+	}
+	return NULL;
+}
+
+/* Some condition on the way to the store is not the same for all threads. */
+static bool issued_by_some(const struct unit *unit, uint32_t insn)
+{
+	const struct cfg *cfg = &unit->cfg;
+	uint32_t b = cfg->block_of[insn];
+
+	for (uint32_t d = b; d != NONE; d = cfg->blocks[d].idom) {
+		const struct block *block = &cfg->blocks[d];
+		uint32_t last = d == b ? insn : block->first + block->count - 1;
+		const struct insn *i = &unit->fn->insns[last];
+
+		if (i->guard == NONE || (d != b && (block->succ.n != 2 ||
+				cfg_dominates(cfg, block->succ.v[0], b) == cfg_dominates(cfg, block->succ.v[1], b))))
+			continue;
+		struct operand guard = {.kind = OPERAND_REG, .id = i->guard, .at = i->at};
+
+		if (!value_uniform(unit->values, last, &guard))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t find_read(const struct unit *unit, const uint32_t *first, uint32_t insn, uint8_t touch)
+{
+	for (uint32_t i = first[insn]; i < unit->accesses.n && unit->accesses.v[i].insn == insn; i++)
+		if (unit->accesses.v[i].touch == touch)
+			return i;
+	return NONE;
+}
+
+static const uint32_t *accesses_by_insn(const struct unit *unit)
+{
+	uint32_t *first = ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns + 1);
+
+	for (uint32_t i = 0; i <= unit->fn->ninsns; i++)
+		first[i] = unit->accesses.n;
+	for (uint32_t i = unit->accesses.n; i-- > 0;)
+		first[unit->accesses.v[i].insn] = i;
+	return first;
+}
+
+void check_bulk_stores(struct check_list *list)
+{
+	struct unit *unit = list->unit;
+	const uint32_t *first = accesses_by_insn(unit);
+	bool is_kernel = unit->module->functions[unit->fn->index].is_entry;
+
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+		uint8_t source = 0;
+
+		if (unit->cfg.block_of[i] == NONE || !is_bulk_store(&unit->effects[i], &source))
+			continue;
+		struct check_walk w = {.unit = unit,
+			.site = i,
+			.start = state_of(PHASE_ISSUED, 0),
+			.step = step_bulk,
+			.join = join_parts};
+		struct bulk_search s = {.read = find_read(unit, first, i, source),
+			.first = first,
+			.alone = issued_by_some(unit, i),
+			.write = NONE,
+			.exit = NONE};
+
+		check_conditions(&w);
+		check_run(&w, visit_bulk, &s);
+		if (s.write != NONE)
+			check_report(list, RULE_BULK_STORE_UNWAITED, s.confidence, i, s.write,
+				detail_of(s.write_state, false));
+		else if (s.ends && is_kernel)
+			check_report(list, RULE_BULK_STORE_UNWAITED, CONFIDENCE_LIKELY, i, s.exit,
+				detail_of(s.exit_state, true));
+	}
+}

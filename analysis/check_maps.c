@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two rules about things that are prepared once and then used by another unit of the machine:
+ * mbarrier objects published to the cluster (ISA 9.7.13.4, fence.mbarrier_init) and tensor maps
+ * written by the kernel (ISA 9.7.13.4, fence.proxy.tensormap).
+ */
+#include "analysis/checks.h"
+#include "base/rules.h"
+
+/* ---- mbarrier-init-unfenced ---- */
+
+/* A fence that orders everything before it for the cluster does as well as the narrow one. */
+static bool publishes(const struct effect *e)
+{
+	if (e->fence == FENCE_MBARRIER_INIT || e->fence == FENCE_ASYNC_ALL || e->fence == FENCE_ASYNC_CLUSTER)
+		return true;
+	if (e->sync == SYNC_MEMORY && !e->ntouches)
+		return e->releases && e->cluster_scope;
+	return e->sync == SYNC_CLUSTER_ARRIVE; /* the first one publishes, or is reported */
+}
+
+static uint8_t step_init(struct check_walk *w, uint32_t insn, uint8_t state)
+{
+	return publishes(&w->unit->effects[insn]) ? 0 : state;
+}
+
+struct first_use { /* the first place that a walk found, in order of the text */
+	uint32_t insn;
+	uint8_t state;
+};
+
+static void visit_arrive(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t state, void *arg)
+{
+	struct first_use *found = arg;
+
+	(void)at;
+	if (insn == NONE || insn == w->site || insn >= found->insn)
+		return;
+	if (w->unit->effects[insn].sync == SYNC_CLUSTER_ARRIVE && w->unit->effects[insn].relaxed)
+		*found = (struct first_use){insn, state};
+}
+
+/* Without a way to a peer's memory a cluster barrier publishes nothing that anybody could use. */
+static bool uses_peers(const struct unit *unit)
+{
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+		const struct effect *e = &unit->effects[i];
+
+		if (unit->fn->insns[i].op == OP_mapa)
+			return true;
+		for (uint32_t t = 0; t < e->ntouches; t++)
+			if (e->touches[t].peer)
+				return true;
+	}
+	return false;
+}
+
+void check_mbarrier_init(struct check_list *list)
+{
+	struct unit *unit = list->unit;
+	bool relaxed = false;
+
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
+		relaxed |= unit->effects[i].sync == SYNC_CLUSTER_ARRIVE && unit->effects[i].relaxed;
+	if (!relaxed || !uses_peers(unit))
+		return;
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+		if (unit->effects[i].sync != SYNC_MBAR_INIT || unit->cfg.block_of[i] == NONE)
+			continue;
+		struct check_walk w = {.unit = unit, .site = i, .start = 1, .step = step_init, .join = check_larger};
+		struct first_use found = {NONE, 0};
+
+		check_conditions(&w);
+		check_run(&w, visit_arrive, &found);
+		if (found.insn != NONE)
+			check_report(list, RULE_MBARRIER_INIT_UNFENCED, CONFIDENCE_LIKELY, i, found.insn,
+				"the relaxed arrive publishes nothing; fence.mbarrier_init.release.cluster belongs before it");
+	}
+}
+
+/* ---- tensormap-unfenced ---- */
+
+enum map_state { MAP_SETTLED, MAP_RELEASED, MAP_WRITTEN };
+
+/* cp_fenceproxy is copy and release in one. */
+static bool writes_map(const struct unit *unit, uint32_t insn, uint8_t *operand, uint8_t *state)
+{
+	const struct effect *e = &unit->effects[insn];
+
+	if (unit->fn->insns[insn].op != OP_tensormap || !e->ntouches || !(e->touches[0].spaces & SPACE_GLOBAL))
+		return false;
+	*operand = e->touches[0].operand;
+	*state = e->fence == FENCE_TENSORMAP_RELEASE ? MAP_RELEASED : MAP_WRITTEN;
+	return *operand != UINT8_MAX;
+}
+
+/* The acquire names a map, but which one is not asked: kernels with several acquire them all. */
+static uint8_t step_map(struct check_walk *w, uint32_t insn, uint8_t state)
+{
+	const struct effect *e = &w->unit->effects[insn];
+
+	if (e->fence == FENCE_TENSORMAP_RELEASE && state == MAP_WRITTEN)
+		return MAP_RELEASED;
+	if (e->fence == FENCE_TENSORMAP_ACQUIRE && state == MAP_RELEASED)
+		return MAP_SETTLED;
+	return state;
+}
+
+struct map_search {
+	const struct operand *written;
+	struct first_use found;
+	uint8_t confidence;
+};
+
+static bool used_map(const struct unit *unit, uint32_t insn, const struct operand **map)
+{
+	const struct effect *e = &unit->effects[insn];
+
+	for (uint32_t t = 0; t < e->ntouches; t++)
+		if (e->touches[t].proxy == PROXY_TENSORMAP && e->fence == FENCE_NONE &&
+			e->touches[t].operand != UINT8_MAX) {
+			*map = insn_operand(unit->fn, &unit->fn->insns[insn], e->touches[t].operand);
+			return true;
+		}
+	return false;
+}
+
+/* 1: the same map, 0: another one, -1: not known. */
+static int same_map(const struct unit *unit, uint32_t insn_a, const struct operand *a, uint32_t insn_b,
+	const struct operand *b)
+{
+	struct value x = value_of(unit->values, insn_a, a), y = value_of(unit->values, insn_b, b);
+	bool known = x.base == BASE_SYMBOL || x.base == BASE_PARAM;
+
+	if (!known || (y.base != BASE_SYMBOL && y.base != BASE_PARAM))
+		return -1;
+	if (x.base != y.base || x.id != y.id)
+		return 0;
+	if (x.hi < y.lo - 127 || y.hi < x.lo - 127)
+		return 0;
+	return x.lo == x.hi && y.lo == y.hi ? 1 : -1;
+}
+
+static void visit_use(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t state, void *arg)
+{
+	struct map_search *search = arg;
+	const struct operand *map;
+
+	(void)at;
+	if (insn == NONE || insn >= search->found.insn || !used_map(w->unit, insn, &map))
+		return;
+	int same = same_map(w->unit, w->site, search->written, insn, map);
+
+	if (same == 0)
+		return;
+	search->found = (struct first_use){insn, state};
+	search->confidence = same == 1 ? CONFIDENCE_LIKELY : CONFIDENCE_POSSIBLE;
+}
+
+void check_tensormaps(struct check_list *list)
+{
+	struct unit *unit = list->unit;
+
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+		struct check_walk w = {.unit = unit, .site = i, .step = step_map, .join = check_larger};
+		struct map_search search = {.found = {NONE, 0}};
+		uint8_t operand;
+
+		if (unit->cfg.block_of[i] == NONE || !writes_map(unit, i, &operand, &w.start))
+			continue;
+		search.written = insn_operand(unit->fn, &unit->fn->insns[i], operand);
+		check_conditions(&w);
+		check_run(&w, visit_use, &search);
+		if (search.found.insn != NONE)
+			check_report(list, RULE_TENSORMAP_UNFENCED, search.confidence, i, search.found.insn,
+				search.found.state == MAP_WRITTEN
+					? "fence.proxy.tensormap::generic.release and .acquire belong between the two"
+					: "fence.proxy.tensormap::generic.acquire belongs before the copy");
+	}
+}
