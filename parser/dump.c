@@ -9,7 +9,8 @@
 
 static void print_slice(struct slice text, FILE *out)
 {
-	fwrite(text.text, 1, text.size, out);
+	if (text.size)
+		fwrite(text.text, 1, text.size, out);
 }
 
 static void print_name(const struct module *module, uint32_t name, FILE *out)

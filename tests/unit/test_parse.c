@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What language cases cannot say in few lines: limits, large inputs, cut files, several errors, modules
+ * that are passed over, hints, running out of memory, and that the fast run accepts what the grammar
+ * accepts. Arguments: PTX files.
+ */
+#include "parser/build.h"
+#include "parser/dump.h"
+#include "parser/parse.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HEAD ".version 9.0 .target sm_90a .address_size 64\n"
+
+struct text { /* grows; what a test builds */
+	char *v;
+	size_t n;
+	FILE *out;
+};
+
+static struct text *text_new(void)
+{
+	struct text *text = calloc(1, sizeof(*text));
+
+	text->out = open_memstream(&text->v, &text->n);
+	return text;
+}
+
+static void repeat(struct text *text, const char *part, uint32_t times)
+{
+	while (times--)
+		fputs(part, text->out);
+}
+
+static void text_free(struct text *text)
+{
+	free(text->v);
+	free(text);
+}
+
+struct run { /* one parse and what came of it */
+	jmp_buf failed;
+	struct arena arena, body;
+	struct source source;
+	struct names *names;
+	struct diags diags;
+	struct modules modules;
+	bool ok;
+};
+
+static void run_end(struct run *run)
+{
+	diags_free(&run->diags);
+	names_free(run->names);
+	arena_free(&run->arena);
+	arena_free(&run->body);
+	source_free(&run->source);
+	free(run);
+}
+
+static void parse_all(struct run *run)
+{
+	run->ok = parse_modules(&run->source, &run->arena, run->names, &run->modules, &run->diags);
+	for (uint32_t i = 0; i < run->modules.n; i++)
+		for (uint32_t j = 0; j < run->modules.v[i].nfunctions; j++) {
+			struct function fn;
+
+			if (run->modules.v[i].functions[j].has_body)
+				run->ok &= parse_function(&run->modules.v[i], j, &run->body, &fn, &run->diags);
+			arena_reset(&run->body);
+		}
+}
+
+/* With a limit, memory runs out: then NULL. */
+static struct run *parse_limited(const char *text, size_t size, size_t limit)
+{
+	struct run *volatile run = calloc(1, sizeof(*run));
+
+	run->names = names_new();
+	arena_init(&run->arena, &run->failed);
+	arena_init(&run->body, &run->failed);
+	run->arena.limit = run->body.limit = limit;
+	assert_true(source_copy(&run->source, "text", text, size, &run->diags));
+	if (setjmp(run->failed)) {
+		run_end(run);
+		return NULL;
+	}
+	parse_all(run);
+	return run;
+}
+
+static struct run *parse(const char *text, size_t size)
+{
+	struct run *run = parse_limited(text, size, 0);
+
+	assert_non_null(run);
+	return run;
+}
+
+static void expect_ok(struct text *text)
+{
+	fclose(text->out);
+	struct run *run = parse(text->v, text->n);
+
+	if (!run->ok)
+		fail_msg("%s", run->diags.v[0].message);
+	run_end(run);
+	text_free(text);
+}
+
+static void expect_error(struct text *text, uint32_t line, uint32_t column, const char *message)
+{
+	fclose(text->out);
+	struct run *run = parse(text->v, text->n);
+
+	assert_false(run->ok);
+	assert_string_equal(run->diags.v[0].message, message);
+	assert_int_equal(source_line(&run->source, run->diags.v[0].at.begin), line);
+	assert_int_equal(source_column(&run->source, run->diags.v[0].at.begin), column);
+	run_end(run);
+	text_free(text);
+}
+
+static struct text *nested(const char *before, const char *open, const char *inside,
+	const char *close, const char *after, uint32_t depth)
+{
+	struct text *text = text_new();
+
+	fputs(before, text->out);
+	repeat(text, open, depth);
+	fputs(inside, text->out);
+	repeat(text, close, depth);
+	fputs(after, text->out);
+	return text;
+}
+
+static void test_parse_nesting_limit(void **state)
+{
+	static const struct {
+		const char *before, *open, *inside, *close, *after;
+		uint32_t taken; /* levels that `before` opens */
+	} rows[] = {
+		{HEAD ".entry k()", "{", "ret;", "}", "\n", 0},
+		{HEAD ".entry k(){.reg .b32 r; mov.b32 r, ", "(", "1", ")", ";}\n", 1},
+		{HEAD ".entry k(){.reg .b32 r; foo r, ", "{", "r", "}", ";}\n", 1},
+		{HEAD ".entry k(){.reg .b32 r; foo r, ", "[r, ", "r", "]", ";}\n", 1},
+		{HEAD ".global .b32 x[] = ", "{", "1", "}", ";\n", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint32_t depth = 4096 - rows[i].taken;
+		uint32_t column = (uint32_t)(strlen(rows[i].before) - strlen(HEAD) +
+					     strlen(rows[i].open) * depth + 1);
+
+		expect_ok(nested(rows[i].before, rows[i].open, rows[i].inside, rows[i].close,
+			rows[i].after, depth));
+		expect_error(nested(rows[i].before, rows[i].open, rows[i].inside, rows[i].close,
+				     rows[i].after, depth + 1),
+			2, column, "nesting deeper than 4096 levels");
+	}
+}
+
+static void test_parse_deep_expressions(void **state)
+{
+	static const char before[] = HEAD ".entry k(){.reg .b32 r; mov.b32 r, ";
+	struct text *text;
+
+	(void)state;
+	expect_ok(nested(before, "- ", "1", "", ";}", 4000));
+	expect_ok(nested(before, "1+", "1", "", ";}", 200000));
+	expect_ok(nested(before, "1?2:", "1", "", ";}", 1000));
+	text = nested(before, "- ", "1", "", ";}", 300000);
+	fclose(text->out);
+	struct run *run = parse(text->v, text->n);
+
+	assert_false(run->ok);
+	assert_string_equal(run->diags.v[0].message, "nesting deeper than 4096 levels");
+	run_end(run);
+	text_free(text);
+}
+
+static void test_parse_large_pieces(void **state)
+{
+	struct text *text = text_new();
+
+	(void)state;
+	fputs(HEAD ".global .align 4 .b8 big[500000] = {1", text->out);
+	repeat(text, ", 255", 100000);
+	fputs("};\n.entry ", text->out);
+	repeat(text, "identifier", 160);
+	fputs("(){\n.reg .b32 ", text->out);
+	repeat(text, "long", 400);
+	fputs(";\nadd.u32 ", text->out);
+	repeat(text, "long", 400);
+	fputs(",\n", text->out);
+	repeat(text, "long", 400);
+	repeat(text, "\n// a statement of many lines\n", 60);
+	fputs(", 1\n;\n", text->out);
+	repeat(text, "ret;", 1000);
+	fputs("}\n", text->out);
+	expect_ok(text);
+}
+
+/* Every prefix of a file is read without harm; the whole is taken. */
+static void test_parse_cut_files(void **state)
+{
+	static const char text[] =
+		HEAD ".global .b32 x[2] = {1, 2};\n// fencepost: ignore why\n"
+		     ".func (.param .b32 r) f(.param .b32 a) { ret; }\n"
+		     ".entry k(.param .u64 p) .maxntid 32, 1, 1\n{\n.reg .pred %p; .reg .b32 %r<5>;\n"
+		     ".loc 1 2 3, function_name x, inlined_at 1 2 3\n"
+		     "{ .param .b32 a; st.param.b32 [a+0], %r1; call (a), f, (a); }\n"
+		     "t: .branchtargets L, M; @%p brx.idx %r1, t; L: M: /* c */ .pragma \"nounroll\";\n"
+		     "@!%p bra L; add.s32 %r1, %r2, (1+2)*3 ? 4 : 5; tex.2d.v4.f32.s32 {%r1, _}, [x, {%r1}];\n}\n";
+
+	(void)state;
+	for (size_t size = 0; size < sizeof(text); size++) {
+		struct run *run = parse(text, size);
+
+		if (size == sizeof(text) - 1)
+			assert_true(run->ok);
+		assert_true(run->ok || run->diags.errors);
+		run_end(run);
+	}
+}
+
+static void test_parse_out_of_memory(void **state)
+{
+	static const char text[] = HEAD ".entry k(.param .u64 p)\n{\n.reg .b32 %r<5>;\n// fencepost: on\n"
+					"L: add.s32 %r1, %r2, 3; bra L; t: .branchtargets L;\n}\n";
+
+	(void)state;
+	for (size_t limit = 16; limit < 8192; limit += 16) {
+		struct run *run = parse_limited(text, sizeof(text) - 1, limit);
+
+		if (run) {
+			assert_true(run->ok);
+			run_end(run);
+			return;
+		}
+	}
+	fail_msg("never enough memory");
+}
+
+static void test_parse_several_errors(void **state)
+{
+	static const char text[] = HEAD ".entry k()\n{\nadd.s32 a b;\nret;\nmov.b32 [a;\n}\n"
+					".global .b32 = 1;\n.entry l()\n{\n  foo bar baz;\n}\n";
+	static const char *const expected[] = {
+		"4:11: expected ',' or ';', saw 'b'",
+		"6:11: expected ',' or ']', saw ';'",
+		"8:14: expected a type or name, saw '='",
+		"11:11: expected ',' or ';', saw 'baz'",
+	};
+
+	(void)state;
+	struct run *run = parse(text, sizeof(text) - 1);
+
+	assert_int_equal(run->diags.n, 4);
+	for (uint32_t i = 0; i < run->diags.n; i++) {
+		char line[200];
+
+		snprintf(line, sizeof(line), "%u:%u: %s",
+			source_line(&run->source, run->diags.v[i].at.begin),
+			source_column(&run->source, run->diags.v[i].at.begin), run->diags.v[i].message);
+		assert_string_equal(line, expected[i]);
+	}
+	run_end(run);
+}
+
+/* Spec 2.8: of a module without the async proxy only the header is read. */
+static void test_parse_passes_over_old_modules(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t modules, functions;
+		bool first_has_proxies;
+	} rows[] = {
+		{".version 7.8\n.target sm_90\nany }{ thing \x01", 1, 0, false},
+		{".version 8.0\n.target sm_89\nany thing", 1, 0, false},
+		{".version 8.0\n.target sm_90\n.entry k(){}", 1, 1, true},
+		{".version 8.0\n.target compute_90a\n.entry k(){}", 1, 1, true},
+		{".version 10.1\n.target sm_120f, debug\n.entry k(){}", 1, 1, true},
+		{".version 8.0\n.target sm_next\n.entry k(){}", 1, 1, true},
+		{".version 7.0 .target sm_70 \".version 8.0\" // .version 8.0\n/* .version 8.0 */\n"
+		 ".version 8.0 .target sm_90 .entry k(){} .entry l(){}", 2, 2, false},
+		{".version 8.0 .target sm_90 .entry k(){}\n.version 6.0 .target sm_60 ???", 2, 1, true},
+		{"// hello\n.version 8.0 /*x*/ .target sm_52, texmode_independent\n???", 1, 0, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct run *run = parse(rows[i].text, strlen(rows[i].text));
+		uint32_t functions = 0;
+
+		assert_true(run->ok);
+		assert_int_equal(run->modules.n, rows[i].modules);
+		for (uint32_t j = 0; j < run->modules.n; j++)
+			functions += run->modules.v[j].nfunctions;
+		assert_int_equal(functions, rows[i].functions);
+		assert_int_equal(run->modules.v[0].proxies, rows[i].first_has_proxies);
+		run_end(run);
+	}
+}
+
+static void test_parse_scan_flags(void **state)
+{
+	static const struct {
+		const char *body;
+		const char *flags; /* a: async f: fence c: call s: shared h: hint u: unknown */
+	} rows[] = {
+		{"add.u32 %r1, %r1, 1;", ""},
+		{"@%p1 ret; bra L; L: // comment\n", ""},
+		{"ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1], %r1;", ""},
+		{"ld.shared.u32 %r1, [%r1];", "s"},
+		{"st.volatile.shared.u32 [%r1], %r1;", "s"},
+		{"st.u32 [%rd1], %r1;", "s"},
+		{"cp.async.bulk.commit_group;", "as"},
+		{"cp.async.cg.shared.global [%r1], [%rd1], 16;", "s"},
+		{"cp .async.bulk.commit_group;", "as"},
+		{"wgmma.fence.sync.aligned;", "as"},
+		{"tcgen05.wait::ld.sync.aligned;", "as"},
+		{"clusterlaunchcontrol.try_cancel.async.shared::cta.b128 [%r1], [%r2];", "as"},
+		{"multimem.cp.async.bulk.x [%r1], [%r2], 16;", "as"},
+		{"@%p1 fence.proxy.async;", "f"},
+		{"fence.acq_rel.gpu;", ""},
+		{"fence\n.proxy.async;", "f"},
+		{"call f, (%r1);", "c"},
+		{"call.uni f;", "c"},
+		{"@%p1 call f;", "c"},
+		{"frobnicate.b32 %r1, %r2;", "asu"},
+		{"frobnicate {%r1}, (1+2);", "asu"},
+		{"// fencepost: ignore x\n", "h"},
+		{"add.u32 %r1, %r1, 1; //fencepost:off\n", "h"},
+		{"/* fencepost: ignore */", ""},
+		{"// hello fencepost: ignore\n", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char text[512], flags[8] = "";
+
+		snprintf(text, sizeof(text), HEAD ".entry k(){\nret;%s\n}", rows[i].body);
+		struct run *run = parse(text, strlen(text));
+		const struct function_info *fn = &run->modules.v[0].functions[0];
+
+		snprintf(flags, sizeof(flags), "%s%s%s%s%s%s", fn->may_async ? "a" : "",
+			fn->may_fence ? "f" : "", fn->may_call ? "c" : "", fn->may_shared ? "s" : "",
+			fn->may_hint ? "h" : "", fn->may_unknown ? "u" : "");
+		assert_string_equal(flags, rows[i].flags);
+		run_end(run);
+	}
+}
+
+static void test_parse_hints(void **state)
+{
+	static const char text[] =
+		HEAD "// fencepost: off outside of any body\n.entry k(){\n"
+		     "// fencepost: ignore reads its own bytes  \r\nret; // fencepost: off\n"
+		     "//fencepost:on\nadd.u32 %r1, // fencepost: generic\n 1, 2;\n"
+		     "{ // fencepost:   async because\n}\n// fencepost: neutral\n// fencepost: what\n"
+		     "trap;\n// fencepost:\n}\n// fencepost: on\n";
+	static const struct {
+		enum hint_kind kind;
+		uint32_t before;
+		const char *reason;
+	} rows[] = {
+		{HINT_IGNORE, 0, "reads its own bytes"},
+		{HINT_OFF, 1, ""},
+		{HINT_ON, 1, ""},
+		{HINT_GENERIC, 2, ""},
+		{HINT_ASYNC, 2, "because"},
+		{HINT_NEUTRAL, 2, ""},
+		{HINT_INVALID, 2, ""},
+		{HINT_INVALID, 3, ""},
+	};
+	struct run *run = parse(text, sizeof(text) - 1);
+	struct function fn;
+
+	(void)state;
+	assert_true(parse_function(&run->modules.v[0], 0, &run->body, &fn, &run->diags));
+	assert_int_equal(fn.nhints, sizeof(rows) / sizeof(*rows));
+	for (uint32_t i = 0; i < fn.nhints; i++) {
+		assert_int_equal(fn.hints[i].kind, rows[i].kind);
+		assert_int_equal(fn.hints[i].before, rows[i].before);
+		assert_int_equal(fn.hints[i].reason.size, strlen(rows[i].reason));
+		assert_memory_equal(fn.hints[i].reason.text, rows[i].reason, fn.hints[i].reason.size);
+	}
+	run_end(run);
+}
+
+/* `.pragma "used_bytes_mask"` binds to the load behind it. */
+static void test_parse_places_to_insert(void **state)
+{
+	static const char text[] = HEAD ".entry k(){\n.pragma \"used_bytes_mask 3\";\nret;\n"
+					".pragma \"nounroll\";\n@%p1 ret;\nL: trap;\n}";
+	struct run *run = parse(text, sizeof(text) - 1);
+	struct function fn;
+
+	(void)state;
+	assert_true(parse_function(&run->modules.v[0], 0, &run->body, &fn, &run->diags));
+	assert_int_equal(source_line(&run->source, fn.insns[0].insert_at), 3);
+	assert_int_equal(fn.insns[1].insert_at, fn.insns[1].at.begin);
+	assert_int_equal(run->source.text[fn.insns[1].at.begin], '@');
+	assert_memory_equal(run->source.text + fn.insns[2].at.begin, "trap;", 5);
+	assert_int_equal(fn.insns[2].at.end - fn.insns[2].at.begin, 5);
+	assert_int_equal(run->source.text[fn.end_at.begin], '}');
+	run_end(run);
+}
+
+static const char *const *files;
+static int nfiles;
+
+static bool accepts(struct source *source, bool runs)
+{
+	jmp_buf failed;
+	struct arena arena;
+	struct modules modules = {0};
+
+	if (setjmp(failed))
+		abort();
+	arena_init(&arena, &failed);
+	struct build b = {.source = source,
+		.arena = &arena,
+		.names = names_new(),
+		.function = NONE,
+		.current = NONE,
+		.modules = &modules,
+		.start = TOK_START_FILE};
+
+	lexer_init(&b.lexer, source->text, source->size, (struct span){0, source->size}, &arena, NULL);
+	b.lexer.runs = runs;
+	bool ok = ptxparse(&b) == 0 && !b.failed;
+
+	names_free(b.names);
+	arena_free(&arena);
+	return ok;
+}
+
+/* Takes each file as it is and with one byte changed at many places: both ways of reading agree. */
+static void test_parse_runs_agree_with_the_grammar(void **state)
+{
+	static const char changes[] = ";,{}[]:@%.x0 \n/\"";
+
+	(void)state;
+	for (int i = 0; i < nfiles; i++) {
+		struct source source;
+		struct diags diags = {0};
+
+		assert_true(source_read(&source, files[i], &diags));
+		uint32_t step = source.size / 150 + 1;
+
+		assert_true(accepts(&source, true));
+		for (uint32_t at = 0, n = 0; at < source.size; at += step, n++) {
+			char kept = source.text[at];
+
+			source.text[at] = changes[n % (sizeof(changes) - 1)];
+			if (accepts(&source, true) != accepts(&source, false))
+				fail_msg("%s: byte %u as '%c'", files[i], at, source.text[at]);
+			source.text[at] = kept;
+		}
+		source_free(&source);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parse_nesting_limit),
+		cmocka_unit_test(test_parse_deep_expressions),
+		cmocka_unit_test(test_parse_large_pieces),
+		cmocka_unit_test(test_parse_cut_files),
+		cmocka_unit_test(test_parse_out_of_memory),
+		cmocka_unit_test(test_parse_several_errors),
+		cmocka_unit_test(test_parse_passes_over_old_modules),
+		cmocka_unit_test(test_parse_scan_flags),
+		cmocka_unit_test(test_parse_hints),
+		cmocka_unit_test(test_parse_places_to_insert),
+		cmocka_unit_test(test_parse_runs_agree_with_the_grammar),
+	};
+
+	files = (const char *const *)(argv + 1);
+	nfiles = argc - 1;
+	return cmocka_run_group_tests(tests, NULL, NULL) ? 99 : 0;
+}
