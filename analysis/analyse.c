@@ -4,6 +4,7 @@
  * stages are called in order here and nowhere else; each reads what the ones before it left in the
  * unit. Invariant: what a stage could not do ends as `unmodelled`, so that the verdict is never clean.
  */
+#include "analysis/callees.h"
 #include "analysis/findings.h"
 
 #include <stdlib.h>
@@ -227,6 +228,7 @@ void analyse_root_observed(const struct module *module, uint32_t function,
 	if (!unit->values)
 		note_unmodelled(unit, NONE, "this build has no address analysis");
 	access_collect(unit->fn, &unit->cfg, unit->values, options, scratch, &unit->accesses);
+	callees_collect(unit, &run->linked);
 	count(unit, result, keep);
 	solve(run, result);
 	finish(run, keep, result);

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: calls whose callee has no body in the module. Out: generic (and async) accesses at the call:
+ * of the variables that its pointer arguments may name, and of module variables that other modules
+ * can see. Invariant: with --calls=worst every byte may be touched in every way.
+ */
+#include "analysis/callees.h"
+
+#include "analysis/link_copy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct builder {
+	struct unit *unit;
+	struct access *extra;
+	uint32_t n, cap;
+	bool writes, async; /* what callees may do, by the mode */
+};
+
+static void add(struct builder *b, uint32_t call, uint8_t spaces, uint32_t object, struct value address)
+{
+	struct access a = {
+		.insn = call,
+		.spaces = spaces,
+		.reads = true,
+		.writes = true,
+		.own = true,
+		.call = true,
+		.address = address,
+		.bytes = UINT64_MAX,
+		.object = object,
+	};
+
+	if (b->writes) {
+		a.proxy = PROXY_GENERIC;
+		ARENA_PUSH(b->unit->arena, b->extra, b->n, b->cap, a);
+	}
+	if (b->async) {
+		a.proxy = PROXY_ASYNC;
+		ARENA_PUSH(b->unit->arena, b->extra, b->n, b->cap, a);
+	}
+}
+
+static struct value anywhere(uint8_t spaces)
+{
+	return (struct value){.base = BASE_UNKNOWN, .space = spaces, .lo = INT64_MIN, .hi = INT64_MAX,
+		.stride = 1};
+}
+
+static struct value in_symbol(uint32_t symbol)
+{
+	return (struct value){.base = BASE_SYMBOL, .space = SPACE_SHARED, .id = symbol, .lo = INT64_MIN,
+		.hi = INT64_MAX, .stride = 1};
+}
+
+/* A pointer to shared memory for certain, or something that may be one. */
+static bool names_shared(const struct value *v, bool *certain)
+{
+	*certain = (v->base == BASE_SYMBOL || v->base == BASE_DERIVED) &&
+		(v->space & (SPACE_SHARED | SPACE_CLUSTER));
+	return *certain || v->base == BASE_UNKNOWN || v->base == BASE_LOADED || v->base == BASE_OPAQUE;
+}
+
+/* The value stored into the argument `symbol` of a call, looked for from the call backward. */
+static bool argument_value(const struct unit *unit, uint32_t call, uint32_t symbol, struct value *out)
+{
+	const struct function *fn = unit->fn;
+	const struct block *block = &unit->cfg.blocks[unit->cfg.block_of[call]];
+
+	for (uint32_t i = call; i-- > block->first;) {
+		const struct insn *insn = &fn->insns[i];
+		const struct operand *to = insn_operand(fn, insn, 0), *from = insn_operand(fn, insn, 1);
+		const struct operand *base = to ? operand_child(fn, to, 0) : NULL;
+
+		if (insn->op != OP_st || !insn_has(insn, MOD_param) || !base || !from ||
+			base->kind != OPERAND_SYMBOL || base->id != symbol)
+			continue;
+		if (from->kind != OPERAND_REG)
+			return false; /* constants and vectors of plain data */
+		*out = value_of(unit->values, i, from);
+		return true;
+	}
+	return false;
+}
+
+static bool visible_shared(const struct symbol *s)
+{
+	return s->kind == SYMBOL_VAR && s->space == SPACE_SHARED &&
+		(s->is_extern || s->is_visible || s->is_weak);
+}
+
+static bool module_shares(const struct module *module)
+{
+	for (uint32_t i = 0; i < module->nsymbols; i++)
+		if (visible_shared(&module->symbols[i]))
+			return true;
+	return false;
+}
+
+/* Accesses through the arguments; tells whether a pointer to shared memory certainly reaches it. */
+static bool through_arguments(struct builder *b, uint32_t call, bool emit)
+{
+	const struct function *fn = b->unit->fn;
+	struct link_call_parts parts;
+	bool found = false;
+
+	link_call_parts(fn, &fn->insns[call], &parts);
+	for (uint32_t i = 0; parts.arguments && i < parts.arguments->count; i++) {
+		const struct operand *o = operand_child(fn, parts.arguments, i);
+		struct value v;
+		bool certain, known = false;
+
+		if (o->kind == OPERAND_REG) {
+			v = value_of(b->unit->values, call, o);
+			known = true;
+		} else if (o->kind == OPERAND_SYMBOL) {
+			known = argument_value(b->unit, call, o->id, &v);
+		}
+		if (!known || !names_shared(&v, &certain))
+			continue;
+		found |= certain;
+		if (emit && certain && v.base == BASE_SYMBOL)
+			add(b, call, SPACE_SHARED, v.id, in_symbol(v.id));
+		else if (emit)
+			add(b, call, SPACE_SHARED, NONE, anywhere(SPACE_SHARED));
+	}
+	return found;
+}
+
+static void through_module(struct builder *b, uint32_t call)
+{
+	const struct module *module = b->unit->module;
+
+	for (uint32_t i = 0; i < module->nsymbols; i++)
+		if (visible_shared(&module->symbols[i]))
+			add(b, call, SPACE_SHARED, i, in_symbol(i));
+}
+
+static void collect_call(struct builder *b, uint32_t call)
+{
+	enum calls_mode mode = b->unit->options->calls;
+
+	if (mode == CALLS_AUTO)
+		mode = through_arguments(b, call, false) || module_shares(b->unit->module)
+			? CALLS_WRITE
+			: CALLS_NONE;
+	b->writes = mode != CALLS_NONE;
+	b->async = mode == CALLS_ASYNC || mode == CALLS_WORST;
+	if (mode == CALLS_WORST) {
+		add(b, call, SPACE_SHARED | SPACE_GLOBAL, NONE, anywhere(SPACE_SHARED | SPACE_GLOBAL));
+		return;
+	}
+	through_arguments(b, call, true);
+	through_module(b, call);
+}
+
+static void note(struct unit *unit, uint32_t call)
+{
+	const struct function *fn = unit->fn;
+	struct link_call_parts parts;
+	char text[256] = "call through a pointer of unknown target";
+
+	link_call_parts(fn, &fn->insns[call], &parts);
+	if (parts.callee && parts.callee->kind == OPERAND_SYMBOL) {
+		struct slice name = names_text(
+			unit->module->names, function_symbol(fn, parts.callee->id)->name);
+
+		snprintf(text, sizeof(text), "call of unknown function %.*s",
+			(int)(name.size < 200 ? name.size : 200), name.text);
+	}
+	char *what = arena_alloc(unit->arena, strlen(text) + 1);
+	struct unmodelled one = {call, strcpy(what, text)};
+
+	ARENA_PUSH(unit->arena, unit->unmodelled, unit->nunmodelled, unit->unmodelled_cap, one);
+}
+
+/* Both lists are sorted by instruction; the calls' own accesses come behind the others. */
+static void merge(struct unit *unit, const struct access *extra, uint32_t n)
+{
+	const struct accesses old = unit->accesses;
+	struct access *v = ARENA_NEW(unit->arena, struct access, old.n + n);
+	uint32_t i = 0, k = 0, out = 0;
+
+	while (i < old.n || k < n)
+		v[out++] = k == n || (i < old.n && old.v[i].insn <= extra[k].insn) ? old.v[i++]
+										  : extra[k++];
+	unit->accesses = (struct accesses){v, out};
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+void callees_collect(struct unit *unit, const struct linked *linked)
+{
+	struct builder b = {.unit = unit};
+	uint32_t n = linked->nunknown_calls;
+	uint32_t *calls = ARENA_NEW(unit->arena, uint32_t, n);
+
+	if (!n)
+		return;
+	memcpy(calls, linked->unknown_calls, n * sizeof(*calls));
+	qsort(calls, n, sizeof(*calls), by_number);
+	for (uint32_t i = 0; i < n; i++) {
+		if (unit->cfg.block_of[calls[i]] == NONE)
+			continue;
+		collect_call(&b, calls[i]);
+		if (unit->options->calls != CALLS_WORST)
+			note(unit, calls[i]);
+	}
+	if (b.n)
+		merge(unit, b.extra, b.n);
+}
