@@ -428,6 +428,20 @@ static void improve_existing(struct planner *p)
 	}
 }
 
+static void list_weights(struct planner *p)
+{
+	const struct scene *scene = &p->scene;
+	uint32_t cap = 0;
+
+	for (uint32_t k = 0; k < scene->unit->fn->ninsns; k++) {
+		struct fence_weight one = {k, scene->points.weight[k]};
+
+		if (fence_is_proxy((enum fence_kind)scene->existing[k]) &&
+			scene_representative(scene, k) == k)
+			ARENA_PUSH(scene->arena, p->plan->fences, p->plan->nfences, cap, one);
+	}
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct fence_change *x = a, *y = b;
@@ -448,6 +462,7 @@ void plan_fences(
 	*p = (struct planner){.first = first, .plan = plan};
 	scene_build(unit, setup, &p->scene);
 	edge_index_build(first->edges, first->nedges, unit->arena, &p->index);
+	list_weights(p);
 	plan->weight_before = scene_weight(&p->scene);
 	if (first->nedges && unit->options->fix & (FIX_MISSING | FIX_MISPLACED)) {
 		choose_targets(p);

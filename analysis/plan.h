@@ -25,9 +25,15 @@ struct unfixable {
 	const char *reason; /* "inside a hinted range", "an unknown callee writes and releases" ... */
 };
 
+struct fence_weight { /* a proxy fence of the text as written */
+	uint32_t insn;
+	uint64_t weight;
+};
+
 struct plan {
 	struct fence_change *changes; uint32_t nchanges;   /* sorted by place */
 	struct unfixable *unfixable; uint32_t nunfixable;
+	struct fence_weight *fences; uint32_t nfences;     /* of the text, by place; of copies the first */
 	uint64_t weight_before, weight_after; /* summed over proxy fences */
 };
 

@@ -90,6 +90,9 @@ static void dump_plan(const struct analysis_view *view, FILE *out)
 	static const char *const verbs[] = {"insert", "remove", "narrow"};
 	const struct unit *unit = view->unit;
 
+	for (uint32_t i = 0; i < view->plan->nfences; i++)
+		fprintf(out, "is there in line %u, weight %llu\n", line_of(unit, view->plan->fences[i].insn),
+			(unsigned long long)view->plan->fences[i].weight);
 	for (uint32_t i = 0; i < view->plan->nchanges; i++) {
 		const struct fence_change *c = &view->plan->changes[i];
 
