@@ -77,16 +77,20 @@ static void do_fence(struct flow_setup *s, enum fence_kind kind, const struct in
 
 	if (always) {
 		fenced_siblings(s, now->own, kill, now->own);
-		fenced_siblings(s, now->foreign, kill, now->foreign);
 		bits_and_not(now->own, kill);
+	}
+	if (always && !s->own_only) {
+		fenced_siblings(s, now->foreign, kill, now->foreign);
 		bits_and_not(now->foreign, kill);
 	}
 	for (uint32_t l = 0; l < s->nliterals; l++) {
 		if (!always && l != under)
 			continue;
 		fenced_siblings(s, now->own_if[l], kill, now->own_if[l]);
-		fenced_siblings(s, now->foreign_if[l], kill, now->foreign_if[l]);
 		bits_and_not(now->own_if[l], kill);
+		if (s->own_only)
+			continue;
+		fenced_siblings(s, now->foreign_if[l], kill, now->foreign_if[l]);
 		bits_and_not(now->foreign_if[l], kill);
 		now->uncovered &= ~(cover_bits(kind) << (2 * l));
 	}
@@ -445,6 +449,7 @@ void flow_solve(struct flow_setup *s, const struct fence_view *view, struct flow
 	if (s->trivial || !s->unit->cfg.n)
 		return;
 	s->existing = view ? view->existing : NULL;
+	s->own_only = view && view->own_only;
 	flow_merge_events(s, view);
 	reset_run(s);
 	mark_dirty(s, 0);

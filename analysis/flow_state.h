@@ -67,6 +67,7 @@ struct flow_setup {
 	uint32_t nevents, events_cap;
 	uint32_t *events_of;
 	const uint8_t *existing;
+	bool own_only;            /* see fence_view */
 	struct state *in;         /* by block */
 	bool *reached;
 	struct state now;

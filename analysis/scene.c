@@ -76,13 +76,23 @@ static void list_placed(struct scene *scene)
 		for (uint32_t i = 0; i < 2 && kinds[i] != FENCE_NONE; i++)
 			scene->placed[count++] = (struct placed_fence){k, (uint8_t)kinds[i]};
 	}
-	scene->view = (struct fence_view){scene->existing, scene->placed, count};
+	scene->view = (struct fence_view){
+		.existing = scene->existing, .placed = scene->placed, .nplaced = count};
 }
 
 void scene_solve(struct scene *scene, struct flow *flow)
 {
 	list_placed(scene);
 	scene->solved++;
+	*flow = (struct flow){0};
+	flow_solve(scene->setup, &scene->view, flow);
+}
+
+void scene_solve_own(struct scene *scene, struct flow *flow)
+{
+	list_placed(scene);
+	scene->solved++;
+	scene->view.own_only = true;
 	*flow = (struct flow){0};
 	flow_solve(scene->setup, &scene->view, flow);
 }

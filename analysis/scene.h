@@ -27,6 +27,8 @@ void scene_place(struct scene *, uint32_t point, uint8_t width);
 /* Sets what a fence of the text is, in all copies. */
 void scene_change(struct scene *, uint32_t insn, enum fence_kind);
 void scene_solve(struct scene *, struct flow *);
+/* The same with fences of the writer's side only (fence_view.own_only). */
+void scene_solve_own(struct scene *, struct flow *);
 /* Of the flow that scene_solve solved last. */
 void scene_demands(struct scene *, const struct flow *, struct demand **, uint32_t *n);
 /* The lowest copy of a point. */
