@@ -100,13 +100,25 @@ static void judge_writer_side(struct judge *j, struct fence_report *report)
 	scene_change(&j->now, report->insn, (enum fence_kind)report->kind);
 }
 
-/* Some edge that comes back was covered by this fence alone, in a thread that the hand-off led to. */
-static bool covers_behind_handoff(const struct judge *j, const struct fence_report *report, uint32_t from)
+static bool covers_writer(const struct judge *j, const struct fence_report *report, uint32_t n,
+	uint32_t generic)
 {
-	for (uint32_t i = from; i < report->nedges; i++) {
+	for (uint32_t i = 0; i < n; i++)
+		if (j->audit->lost[report->edges[i]].generic == generic)
+			return true;
+	return false;
+}
+
+/* Some edge that comes back was covered by this fence alone, in a thread that the hand-off led to. The
+ * first `own` edges of the report are those of the writer's side: their accesses it covers there. */
+static bool covers_behind_handoff(const struct judge *j, const struct fence_report *report, uint32_t own)
+{
+	for (uint32_t i = own; i < report->nedges; i++) {
 		const struct edge *edge = &j->audit->lost[report->edges[i]];
 
-		if (!edge->waiting_side && !edge->cross_cta && edge_index_find(&j->own, edge) != NONE)
+		if (!edge->waiting_side && !edge->cross_cta &&
+			edge_index_find(&j->own, edge) != NONE &&
+			!covers_writer(j, report, own, edge->generic))
 			return true;
 	}
 	return false;
