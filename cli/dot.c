@@ -61,10 +61,10 @@ static void print_text(const struct function *fn, const struct insn *insn, FILE 
 	fputs("\\l", out);
 }
 
-static void print_block(const struct unit *unit, uint32_t b, FILE *out)
+static void print_block(const struct unit *unit, uint32_t b, const char *anchor, FILE *out)
 {
 	const struct block *block = &unit->cfg.blocks[b];
-	uint32_t all = 0, hidden = 0, shown = 0;
+	uint32_t all = 0, hidden = 0, shown = 0, first = block->first;
 
 	fprintf(out, "\tb%u [label=\"B%u%s\\l", b, b, block->loop_depth ? " (in a loop)" : "");
 	for (uint32_t k = block->first; k < block->first + block->count; k++) {
@@ -78,13 +78,18 @@ static void print_block(const struct unit *unit, uint32_t b, FILE *out)
 		if (hidden)
 			fprintf(out, "... %u more\\l", hidden);
 		hidden = 0;
-		shown++;
+		if (!shown++)
+			first = k;
 		print_text(unit->fn, &unit->fn->insns[k], out);
 	}
 	if (hidden)
 		fprintf(out, "... %u more\\l", hidden);
-	fprintf(out, "\", fillcolor=\"%s\"%s];\n", fill(all),
+	fprintf(out, "\", fillcolor=\"%s\"%s", fill(all),
 		all & ROLE_FENCE ? ", color=\"#1a7f37\", penwidth=2" : "");
+	if (anchor && block->count)
+		fprintf(out, ", URL=\"#%sL%u\"", anchor,
+			source_line(unit->module->source, unit->fn->insns[first].at.begin));
+	fputs("];\n", out);
 }
 
 static void print_flow_edges(const struct unit *unit, FILE *out)
@@ -137,7 +142,7 @@ static void print_missing(const struct analysis_view *view, struct bits seen, FI
 	}
 }
 
-void dot_print(const struct analysis_view *view, const char *name, FILE *out)
+void dot_print(const struct analysis_view *view, const char *name, const char *anchor, FILE *out)
 {
 	/* The pairing keeps what it finds on the unit's arena and changes nothing else. */
 	struct unit unit = *view->unit;
@@ -147,7 +152,7 @@ void dot_print(const struct analysis_view *view, const char *name, FILE *out)
 	fputs("\tnode [shape=box, style=filled, fontname=\"monospace\", fontsize=10];\n", out);
 	fputs("\tedge [color=\"#57606a\"];\n", out);
 	for (uint32_t b = 0; b < unit.cfg.n; b++)
-		print_block(&unit, b, out);
+		print_block(&unit, b, anchor, out);
 	print_flow_edges(&unit, out);
 	if (view->solved && unit.cfg.n < 20000) {
 		print_handoffs(&unit, bits_new(unit.arena, pairs), out);

@@ -6,5 +6,6 @@
 
 #include <stdio.h>
 
-/* Blocks coloured by proxy, hand-offs dashed, missing edges red. `name` is the picture's title. */
-void dot_print(const struct analysis_view *, const char *name, FILE *);
+/* Blocks coloured by proxy, hand-offs dashed, missing edges red. `name` is the picture's title. With an
+ * anchor a block links to its first line of the listing, "#" ANCHOR "L" LINE; NULL: no links. */
+void dot_print(const struct analysis_view *, const char *name, const char *anchor, FILE *);

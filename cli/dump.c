@@ -152,7 +152,7 @@ static void see(const struct analysis_view *view, const struct kernel_result *re
 	else if (dump->settings->stage == STAGE_PLAN)
 		dump_plan(view, dump->out);
 	else
-		dot_print(view, name ? name : "", dump->out);
+		dot_print(view, name ? name : "", NULL, dump->out);
 	free(name);
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Made from docs/rules.md (cli/pages.awk): the lines of all pages, each page begun by "## id". */
+/* Made from docs/rules.md (cli/embed.awk): the lines of all pages, each page begun by "## id". */
 extern const char *const rule_pages[];
 
 /* The lines of a rule's page: from its heading to the next one. */

@@ -6,13 +6,15 @@
 
 #include <stdio.h>
 
+struct page;
+
 struct file_result { /* one input with what was found */
 	const char *name;
 	const char *text; /* the input; NULL: it could not be read */
 	size_t size;
 	struct fencepost_result *result; /* NULL: it could not be read */
 	const char *error;               /* then why */
-	char *graphs;                    /* for HTML: parts of the page made while the stages were there */
+	struct page *page;               /* for HTML: what is kept of the stages; NULL: nothing */
 };
 
 struct totals {

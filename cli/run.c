@@ -7,6 +7,7 @@
 #include "cli/baseline.h"
 #include "cli/files.h"
 #include "cli/output.h"
+#include "cli/page.h"
 #include "cli/progress.h"
 #include "cli/run.h"
 #include "lib/internal.h"
@@ -20,6 +21,8 @@ struct work { /* one file's, from a worker to the one that reports */
 	struct source source;
 	struct diags diags;
 	char *error;
+	struct page page; /* for HTML */
+	char anchor[16];
 };
 
 struct run_state {
@@ -65,8 +68,14 @@ static void *work_on(void *context, uint32_t i)
 	}
 	work->file.text = work->source.text;
 	work->file.size = work->source.size;
-	enum fencepost_status status = fencepost_run(&run->options, work->file.name, work->source.text,
-		work->source.size, &work->file.result);
+	struct analysis_observer observer = {page_see, &work->page};
+	bool html = run->settings->format == FORMAT_HTML;
+
+	snprintf(work->anchor, sizeof(work->anchor), "f%u", i);
+	work->page.anchor = work->anchor;
+	work->file.page = html ? &work->page : NULL;
+	enum fencepost_status status = run_observed(&run->options, work->file.name, work->source.text,
+		work->source.size, html ? &observer : NULL, &work->file.result);
 
 	if (status == FENCEPOST_NO_MEMORY || status == FENCEPOST_BAD_OPTIONS)
 		read_error(work, status == FENCEPOST_NO_MEMORY ? "out of memory" : "an option is out of range");
@@ -145,7 +154,7 @@ static void finish_file(void *context, uint32_t i, void *result)
 	source_free(&work->source);
 	diags_free(&work->diags);
 	free(work->error);
-	free(file->graphs);
+	page_free(&work->page);
 	free(work);
 }
 
