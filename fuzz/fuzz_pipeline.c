@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The whole road under libFuzzer: any bytes in; no crash, no leak, an output that is the input when
+ * nothing was inserted, and (when every edge could be settled) one that a second run leaves alone.
+ */
+#include "lib/fencepost.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct fencepost_result *run(const char *ptx, size_t size)
+{
+	struct fencepost_options options;
+	struct fencepost_result *result;
+
+	fencepost_options_init(&options, sizeof(options));
+	options.budget_seconds = 2;
+	fencepost_run(&options, "fuzz", ptx, size, &result);
+	return result;
+}
+
+static bool is_incomplete(const struct fencepost_result *result)
+{
+	for (uint32_t i = 0; i < result->nkernels; i++)
+		if (result->kernels[i]->incomplete)
+			return true;
+	return false;
+}
+
+static bool same(const struct fencepost_result *result, const char *ptx, size_t size)
+{
+	return result->ptx_size == size && memcmp(result->ptx, ptx, size) == 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fencepost_result *first = run((const char *)data, size), *second;
+
+	if (!first)
+		return 0;
+	if (first->ptx) {
+		if (!first->changed && !same(first, (const char *)data, size))
+			abort();
+		second = run(first->ptx, first->ptx_size);
+		if (!second || !second->ptx)
+			abort();
+		if (first->edges_left == 0 && !is_incomplete(first) &&
+			!same(second, first->ptx, first->ptx_size))
+			abort();
+		fencepost_free(second);
+	}
+	fencepost_free(first);
+	return 0;
+}
