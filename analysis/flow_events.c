@@ -149,7 +149,8 @@ static struct ids *load_completions(struct flow_setup *s)
 			struct ids *list = &at[ends.v[i]];
 			uint32_t *v = ARENA_NEW(unit->arena, uint32_t, list->n + 1);
 
-			memcpy(v, list->v, list->n * sizeof(*v));
+			if (list->n)
+				memcpy(v, list->v, list->n * sizeof(*v));
 			v[list->n] = f;
 			*list = (struct ids){v, list->n + 1};
 		}
