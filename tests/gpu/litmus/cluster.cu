@@ -210,7 +210,6 @@ KERNEL(x_multicast)
 			word[i] = load_shared(row + i * 4);
 		if (threadIdx.x == 0 && round + 1 < rounds)
 			mbarrier_expect(full, BLOCK_BYTES);
-		fence_shared();
 		peer_arrive(loader_empty);
 		unsigned wrong = 0;
 #pragma unroll
