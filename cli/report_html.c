@@ -87,12 +87,6 @@ static bool is_edge(const struct fencepost_finding *finding)
 	return strncmp(fencepost_rule_name(finding->rule), "missing-", 8) == 0;
 }
 
-static uint32_t finding_line(const struct fencepost_finding *finding)
-{
-	return finding->fence ? finding->fence->line
-			      : finding->generic ? finding->generic->line : finding->async->line;
-}
-
 static bool is_of(const struct fencepost_finding *finding, const struct fencepost_kernel *kernel)
 {
 	return strcmp(finding->kernel, kernel->name) == 0;
@@ -115,7 +109,7 @@ static void choose_lines(struct listing *l)
 	for (uint32_t i = 0; i < n; i++)
 		l->shown[i] = l->page->roles[i] != 0;
 	for (uint32_t f = 0; f < l->file->result->nfindings; f++) {
-		uint32_t line = finding_line(l->file->result->findings[f]);
+		uint32_t line = l->file->result->findings[f]->primary->line;
 
 		if (line >= l->page->first && line <= l->page->last)
 			l->shown[line - l->page->first] = 1;

@@ -83,14 +83,9 @@ static json_t *location(json_t *where, const char *text, const char *kernel)
 	return out;
 }
 
-static const struct fencepost_place *first_place(const struct fencepost_finding *finding)
-{
-	return finding->fence ? finding->fence : finding->generic ? finding->generic : finding->async;
-}
-
 static json_t *primary(const struct file_result *file, const struct fencepost_finding *finding)
 {
-	const struct fencepost_place *place = first_place(finding);
+	const struct fencepost_place *place = finding->primary;
 	json_t *where = place->nsource ? physical(place->source[0].file,
 						 region(place->source[0].line, place->source[0].column, 0))
 				       : ptx_physical(file, place);
@@ -106,7 +101,7 @@ static void add_related(json_t *list, json_t *where)
 
 static json_t *related(const struct file_result *file, const struct fencepost_finding *finding)
 {
-	const struct fencepost_place *place = first_place(finding);
+	const struct fencepost_place *place = finding->primary;
 	json_t *out = json_array();
 
 	if (place->nsource)

@@ -52,11 +52,6 @@ static bool is_edge(const struct fencepost_finding *finding)
 	return strncmp(fencepost_rule_name(finding->rule), "missing-", 8) == 0;
 }
 
-static const struct fencepost_place *first_place(const struct fencepost_finding *finding)
-{
-	return finding->fence ? finding->fence : finding->generic ? finding->generic : finding->async;
-}
-
 static bool same_place(const struct fencepost_place *a, const struct fencepost_place *b)
 {
 	return a && b && a->begin == b->begin;
@@ -66,7 +61,7 @@ static bool same_place(const struct fencepost_place *a, const struct fencepost_p
 static void print_way(const struct report *report, const struct file_result *file,
 	const struct fencepost_finding *finding)
 {
-	const struct fencepost_place *shown = first_place(finding);
+	const struct fencepost_place *shown = finding->primary;
 
 	if (finding->fence && finding->generic)
 		print_station(report, file, finding->generic, "the access that it is for is here");
@@ -104,7 +99,7 @@ static void print_pairs(const struct report *report, const struct fencepost_find
 static void print_finding(const struct report *report, const struct file_result *file,
 	const struct fencepost_finding *finding)
 {
-	const struct fencepost_place *place = first_place(finding);
+	const struct fencepost_place *place = finding->primary;
 	char *kernel = demangle(finding->kernel);
 
 	fprintf(report->out, "%s:%u:%u: %s%s:%s %s%s%s [%s]\n", file->name, place->line, place->column,

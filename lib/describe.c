@@ -130,12 +130,11 @@ static void describe_fence(const struct words *w, const char **message, const ch
 static void describe_check(const struct words *w, const char **message, const char **help)
 {
 	struct arena *arena = &w->job->keep;
-	const struct fencepost_place *place = w->to->generic ? w->to->generic : w->to->async;
+	const struct fencepost_place *place = w->to->primary;
 	const char *detail = w->from->detail;
 
 	switch (w->from->rule) {
 	case RULE_BULK_STORE_UNWAITED:
-		place = w->to->async ? w->to->async : place;
 		*message = text_format(arena, "`%s': %s", place->opcode,
 			detail ? detail : "its shared source is used again, or the kernel exits, before it was waited for");
 		*help = "run cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 in the thread "

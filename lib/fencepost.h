@@ -128,6 +128,7 @@ struct fencepost_finding {
 	enum fencepost_confidence confidence;
 	enum fencepost_state state; /* the caller may set FENCEPOST_BASELINE */
 	const char *kernel;
+	const struct fencepost_place *primary; /* where to look first: one of the three below */
 	const struct fencepost_place *generic, *async, *fence; /* NULL: no such place */
 	const struct fencepost_pair *pairs;
 	uint32_t npairs;

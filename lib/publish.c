@@ -41,11 +41,13 @@ const char *text_format(struct arena *arena, const char *fmt, ...)
 	return text;
 }
 
-static uint32_t primary(const struct finding *finding)
+static const struct place *primary(const struct finding *finding)
 {
+	bool async_first = finding->rule == RULE_BULK_STORE_UNWAITED && finding->async.at.begin != NONE;
+
 	if (finding->fence.at.begin != NONE)
-		return finding->fence.at.begin;
-	return finding->generic.at.begin != NONE ? finding->generic.at.begin : finding->async.at.begin;
+		return &finding->fence;
+	return finding->generic.at.begin != NONE && !async_first ? &finding->generic : &finding->async;
 }
 
 static int by_line(const void *a, const void *b)
@@ -125,7 +127,10 @@ static void add_finding(struct publisher *p, uint32_t root, const struct finding
 		.fingerprint = from->fingerprint};
 	publish_pairs(p, from, to);
 	publish_way(p, module, from, to);
-	struct numbered one = {to, from, root, number, primary(from)};
+	to->primary = primary(from) == &from->fence ? to->fence
+		: primary(from) == &from->generic   ? to->generic
+						    : to->async;
+	struct numbered one = {to, from, root, number, primary(from)->at.begin};
 
 	ARENA_PUSH(p->arena, p->v, p->n, p->cap, one);
 }

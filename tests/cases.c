@@ -131,12 +131,6 @@ static void add_mark(struct text *out, struct text line, char mark, const char *
 	append_text(out, "\n");
 }
 
-static uint32_t finding_line(const struct fencepost_finding *finding)
-{
-	return finding->fence ? finding->fence->line
-			      : finding->generic ? finding->generic->line : finding->async->line;
-}
-
 static void mark_findings(const struct fencepost_result *result, uint32_t number, struct text line,
 	struct text *out)
 {
@@ -144,10 +138,10 @@ static void mark_findings(const struct fencepost_result *result, uint32_t number
 		const struct fencepost_finding *finding = result->findings[i];
 		bool again = false;
 
-		if (finding_line(finding) != number || finding->state != FENCEPOST_NEW)
+		if (finding->primary->line != number || finding->state != FENCEPOST_NEW)
 			continue;
 		for (uint32_t j = 0; j < i && !again; j++)
-			again = finding_line(result->findings[j]) == number &&
+			again = result->findings[j]->primary->line == number &&
 				result->findings[j]->rule == finding->rule &&
 				result->findings[j]->level == finding->level;
 		if (!again)
