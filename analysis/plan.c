@@ -257,14 +257,22 @@ static void try_less(struct planner *p, uint32_t point)
 	}
 }
 
+static bool settled_any(const struct planner *p)
+{
+	for (uint32_t i = 0; i < p->first->nedges; i++)
+		if (p->target[i] && !p->left[i])
+			return true;
+	return false;
+}
+
 static void drop_spare(struct planner *p)
 {
 	struct candidate *v;
 	uint32_t n = candidates(p, &v);
 
 	p->settles = ARENA_NEW(p->scene.arena, struct ids, p->scene.unit->fn->ninsns + 1);
-	if (n == 1 && __builtin_popcount(p->scene.width[v[0].point]) == 1)
-		return; /* something was missing without it */
+	if (n == 1 && __builtin_popcount(p->scene.width[v[0].point]) == 1 && settled_any(p))
+		return; /* nothing else did it */
 	for (uint32_t i = 0; i < n && !budget_spent(p->scene.unit->budget); i++)
 		try_less(p, v[i].point);
 }
