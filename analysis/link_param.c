@@ -388,15 +388,6 @@ static uint32_t whole_reg(struct params *p, const struct link_copy *c, uint32_t 
 	return NONE;
 }
 
-static uint32_t edges_of_call(const struct params *p, uint32_t call)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < p->graph->nedges; i++)
-		n += p->graph->edges[i].call == call;
-	return n;
-}
-
 /* Fills in the moves that link.c put beside a call for registers and constants in its parentheses. */
 static void fill_moves(struct params *p, const struct link_edge *e, const struct operand *tuple,
 	bool is_return)
@@ -458,13 +449,19 @@ static void fill_all_moves(struct params *p)
 {
 	uint32_t *entered = ARENA_NEW(p->arena, uint32_t, p->graph->ncopies);
 
-	for (uint32_t i = 0; i < p->graph->nedges; i++)
+	uint8_t *targets = ARENA_NEW(p->arena, uint8_t, p->fn->ninsns + 1); /* up to two */
+
+	for (uint32_t i = 0; i < p->graph->nedges; i++) {
+		uint32_t call = p->graph->edges[i].call;
+
 		entered[p->graph->edges[i].callee]++;
+		targets[call] += targets[call] < 2;
+	}
 	for (uint32_t i = 0; i < p->graph->nedges; i++) {
 		const struct link_edge *e = &p->graph->edges[i];
 		struct link_call_parts parts;
 
-		if (entered[e->callee] > 1 || edges_of_call(p, e->call) > 1 || p->graph->unknown[e->call])
+		if (entered[e->callee] > 1 || targets[e->call] > 1 || p->graph->unknown[e->call])
 			continue;
 		link_call_parts(p->fn, &p->fn->insns[e->call], &parts);
 		fill_moves(p, e, parts.arguments, false);
