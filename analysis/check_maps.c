@@ -87,11 +87,14 @@ static bool writes_map(const struct unit *unit, uint32_t insn, uint8_t *operand,
 {
 	const struct effect *e = &unit->effects[insn];
 
-	if (unit->fn->insns[insn].op != OP_tensormap || !e->ntouches || !(e->touches[0].spaces & SPACE_GLOBAL))
-		return false;
-	*operand = e->touches[0].operand;
-	*state = e->fence == FENCE_TENSORMAP_RELEASE ? MAP_RELEASED : MAP_WRITTEN;
-	return *operand != UINT8_MAX;
+	for (uint32_t t = 0; t < e->ntouches; t++) {
+		if (e->touches[t].proxy != PROXY_TENSORMAP || !e->touches[t].writes)
+			continue;
+		*operand = e->touches[t].operand;
+		*state = e->fence == FENCE_TENSORMAP_RELEASE ? MAP_RELEASED : MAP_WRITTEN;
+		return *operand != UINT8_MAX;
+	}
+	return false;
 }
 
 /* The acquire names a map, but which one is not asked: kernels with several acquire them all. */
@@ -117,7 +120,7 @@ static bool used_map(const struct unit *unit, uint32_t insn, const struct operan
 	const struct effect *e = &unit->effects[insn];
 
 	for (uint32_t t = 0; t < e->ntouches; t++)
-		if (e->touches[t].proxy == PROXY_TENSORMAP && e->fence == FENCE_NONE &&
+		if (e->touches[t].proxy == PROXY_TENSORMAP && e->touches[t].reads && e->fence == FENCE_NONE &&
 			e->touches[t].operand != UINT8_MAX) {
 			*map = insn_operand(unit->fn, &unit->fn->insns[insn], e->touches[t].operand);
 			return true;

@@ -21,7 +21,7 @@
 
 #include "parser/ir.h"
 
-enum proxy { PROXY_GENERIC, PROXY_ASYNC, PROXY_TENSORMAP, PROXY_OTHER /* texture, surface, readonly: no async fence applies */ };
+enum proxy { PROXY_GENERIC, PROXY_ASYNC, PROXY_TENSORMAP /* the bytes of a map in global memory */, PROXY_OTHER /* texture, surface, readonly: no async fence applies */ };
 
 enum extent_kind { /* how many bytes from the address on; evaluated by analysis/extent.c */
 	EXTENT_FIXED,       /* touch.bytes */

@@ -43,6 +43,7 @@
 #define MB(place, slot, spaces)                                                                    \
 	{PROXY_GENERIC, FORM_READS | FORM_WRITES | FORM_MBARRIER, place, slot, spaces, BYTES(8)}
 #define TM(place) {PROXY_TENSORMAP, FORM_READS, place, SLOT_NONE, GLOBAL, BYTES(128)}
+#define TW(place, slot) {PROXY_TENSORMAP, FORM_WRITES, place, slot, GLOBAL, BYTES(128)}
 #define OTHER(place, slot, spaces)                                                                 \
 	{PROXY_OTHER, FORM_READS | FORM_WRITES, place, slot, spaces, EXTENT_UNKNOWN, 0}
 
