@@ -14,11 +14,12 @@ struct slot { /* of one class */
 	uint32_t reg;
 	bool blocked; /* overlaps another shape, or something narrower or wider is moved */
 	bool stored;
+	bool from_regs; /* some store is of a register, not of a small constant */
 	uint32_t next; /* slot of the same class, or NONE */
 };
 
 struct site { /* one symbol at one call */
-	uint32_t symbol, call;
+	uint32_t symbol, call, index;
 	bool is_return;
 };
 
@@ -100,7 +101,7 @@ static void connect(struct params *p, const struct link_edge *e, const struct op
 			join(p, f, s);
 		if (e->recursive || (is_return && p->graph->unknown[e->call]))
 			p->bad[f] = true; /* moved to the roots later */
-		struct site site = {.symbol = f, .call = e->call, .is_return = is_return};
+		struct site site = {.symbol = f, .call = e->call, .index = i, .is_return = is_return};
 
 		ARENA_PUSH(p->arena, p->sites, p->nsites, p->sites_cap, site);
 	}
@@ -149,11 +150,30 @@ static void find_strange_uses(struct params *p)
 	}
 }
 
+/* Several callees of one call have a formal each, in one class: one site. Edges of a call stand together. */
+static void drop_repeated_sites(struct params *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->nsites; i++) {
+		const struct site *s = &p->sites[i];
+		bool again = false;
+
+		for (uint32_t k = n; k-- > 0 && p->sites[k].call == s->call;)
+			again |= p->sites[k].index == s->index && p->sites[k].is_return == s->is_return &&
+				find(p, p->sites[k].symbol) == find(p, s->symbol);
+		if (!again)
+			p->sites[n++] = *s;
+	}
+	p->nsites = n;
+}
+
 static void collect_bad(struct params *p)
 {
 	for (uint32_t s = 0; s < p->n; s++)
 		if (p->bad[s])
 			p->bad[find(p, s)] = true;
+	drop_repeated_sites(p);
 	for (uint32_t i = 0; i < p->nsites; i++)
 		p->calls_of[find(p, p->sites[i].symbol)]++;
 }
@@ -198,12 +218,31 @@ static struct slot *slot_of(struct params *p, uint32_t class, uint32_t offset, u
 }
 
 /* A move between registers of the slot's width says the same as the access: no extension, no cut. */
-static bool is_plain_value(const struct params *p, const struct operand *o, uint32_t bytes)
+static bool is_whole_reg(const struct params *p, const struct operand *o, uint32_t bytes)
 {
-	if (o->kind == OPERAND_REG)
-		return !o->component && p->fn->regs[o->id].vector <= 1 &&
-			p->fn->regs[o->id].bits == bytes * 8;
-	return o->kind == OPERAND_IMM && bytes >= 4;
+	return o->kind == OPERAND_REG && !o->component && p->fn->regs[o->id].vector <= 1 &&
+		p->fn->regs[o->id].bits == bytes * 8;
+}
+
+/* Small constants survive any extension. */
+static bool is_plain_constant(const struct operand *o, uint32_t bytes)
+{
+	return o->kind == OPERAND_IMM && (bytes >= 4 || (o->imm >= 0 && o->imm >> (8 * bytes - 1) == 0));
+}
+
+static void note_store(const struct params *p, struct slot *slot, const struct operand *value)
+{
+	slot->stored = true;
+	slot->from_regs |= value->kind == OPERAND_REG;
+	slot->blocked |= !is_whole_reg(p, value, slot->bytes) && !is_plain_constant(value, slot->bytes);
+}
+
+static bool may_load(const struct params *p, const struct slot *slot, const struct operand *to)
+{
+	if (is_whole_reg(p, to, slot->bytes))
+		return true;
+	return slot->bytes < 4 && !slot->from_regs && to->kind == OPERAND_REG && !to->component &&
+		p->fn->regs[to->id].vector <= 1 && p->fn->regs[to->id].bits > slot->bytes * 8;
 }
 
 static void collect_slots(struct params *p)
@@ -223,12 +262,9 @@ static void collect_slots(struct params *p)
 			continue;
 		}
 		struct slot *slot = slot_of(p, class, (uint32_t)offset, bytes);
-		bool plain = is_plain_value(p, insn_operand(p->fn, insn, 1 - bracket), bytes);
 
-		if (insn->op == OP_st) {
-			slot->stored = true;
-			slot->blocked |= !plain;
-		}
+		if (insn->op == OP_st)
+			note_store(p, slot, insn_operand(p->fn, insn, 1));
 	}
 }
 
@@ -361,7 +397,7 @@ static void rewrite_accesses(struct params *p)
 		struct slot *slot = slot_of(p, find(p, s), (uint32_t)offset, bytes);
 
 		if (!usable(p, slot) ||
-			!is_plain_value(p, insn_operand(p->fn, insn, 1 - bracket), bytes))
+			(insn->op == OP_ld && !may_load(p, slot, insn_operand(p->fn, insn, 0))))
 			continue;
 		become_reg(m, reg_of(p, slot));
 		insn->op = (uint16_t)OP_LINK_MOV;
@@ -439,8 +475,7 @@ static void mark_plain_arguments(struct params *p)
 			}
 			struct slot *s = slot_of(p, class, 0, (uint32_t)p->fn->symbols[f].size);
 
-			s->stored = true;
-			s->blocked |= !is_plain_value(p, operand_child(p->fn, parts.arguments, k), s->bytes);
+			note_store(p, s, operand_child(p->fn, parts.arguments, k));
 		}
 	}
 }
