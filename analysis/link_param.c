@@ -227,7 +227,7 @@ static bool is_whole_reg(const struct params *p, const struct operand *o, uint32
 /* Small constants survive any extension. */
 static bool is_plain_constant(const struct operand *o, uint32_t bytes)
 {
-	return o->kind == OPERAND_IMM && (bytes >= 4 || (o->imm >= 0 && o->imm >> (8 * bytes - 1) == 0));
+	return o->kind == OPERAND_IMM && (bytes >= 4 || o->imm >> (8 * bytes - 1) == 0);
 }
 
 static void note_store(const struct params *p, struct slot *slot, const struct operand *value)
