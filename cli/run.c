@@ -213,6 +213,9 @@ static void close_report(struct run_state *run)
 	if (run->report.out && !report_end(&run->report, &run->totals, fixed, nfixed) && !run->report_path)
 		complain(run, "cannot write the report");
 	free(fixed);
+	/* Nothing looked at must not look like nothing found. */
+	if (run->settings->nkernels && !run->totals.kernels && !run->totals.broken)
+		complain(run, "no kernel of these files matches --kernel");
 	if (run->report_path) {
 		if (!output_commit(&run->output, run->report_path, error, sizeof(error)))
 			complain(run, error);

@@ -1,0 +1,43 @@
+A baseline keeps what is known out of the way and shows what is new and what is gone.
+
+$ fencepost --check -q --strict --write-baseline=b.json --fail-on=none missing.ptx
+$ fencepost --check -q --strict --baseline=b.json missing.ptx
+$ sed -n 's/^ .*"rule": "\([a-z-]*\)".*/\1/p' b.json
+1 missing-raw
+Moved lines, other registers, another constant, another folder: still known.
+$ mkdir other; sed '1i // a comment' missing.ptx | sed 's/%r2/%r17/g; s/%r<4>/%r<20>/; s/512/1024/; s/%rd1/%rd0/g' > other/missing.ptx
+$ fencepost --check -q --strict --baseline=b.json other
+Another instruction is another finding.
+$ sed 's/st.shared.u32/st.shared.b32/' missing.ptx > other/missing.ptx; fencepost --check -q --strict --baseline=b.json other
+= 1
+What was fixed is listed.
+$ cp fenced.ptx other/missing.ptx; fencepost --check --strict --baseline=b.json other | grep fixed
+1 missing.ptx: fixed since the baseline: missing-raw in _Z5storePf (5f95247bd6a056a0)
+A second finding of the same kind is new.
+$ awk '{ print } /st.shared.u32/ { print "\tst.shared.u32 [%r3], %r1;" }' missing.ptx > other/missing.ptx; fencepost --check -q --strict --baseline=b.json other
+= 1
+A report does as a baseline.
+$ fencepost --check -q --strict --format=json --report=r.json missing.ptx; fencepost --check -q --strict --baseline=r.json missing.ptx
+Refreshing on purpose; not after an input error.
+$ fencepost --check -q --strict --baseline=b.json --write-baseline=b.json --fail-on=none other && fencepost --check -q --strict --baseline=b.json other
+$ cp b.json before.json; fencepost --check -q --write-baseline=b.json broken.ptx missing.ptx; cmp b.json before.json
+2 broken.ptx:19:14: error: expected ',' or ';', saw '%r3'
+2     19 | 	add.s32 %r2 %r3, %r2;
+2        | 	            ^~~
+2 broken.ptx:29:1: error: expected ':', ';' or an operand, saw '}'
+2     29 | }
+2        | ^
+2 fencepost: error: the baseline is not written because of the errors above
+Broken ones.
+$ fencepost --check -q --baseline=nowhere.json missing.ptx
+2 nowhere.json: error: cannot read the baseline: unable to open nowhere.json: No such file or directory
+= 2
+$ echo '{' > bad.json; fencepost --check -q --baseline=bad.json missing.ptx
+2 bad.json:2:0: error: no baseline: string or '}' expected near end of file
+= 2
+$ echo '{"schema": "other/1"}' > bad.json; fencepost --check -q --baseline=bad.json missing.ptx
+2 bad.json: error: no baseline: expected "schema": "fencepost-baseline/1" or a report, with file, kernel, rule and fingerprint of each finding
+= 2
+$ fencepost --check -q --write-baseline=nowhere/b.json missing.ptx
+2 fencepost: error: nowhere/b.json: cannot write: No such file or directory
+= 2
