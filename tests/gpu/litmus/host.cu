@@ -104,6 +104,17 @@ int main(int argc, char **argv)
 	printf("\n| `wide_fence` |");
 	for (const Set &set : sets)
 		printf(" %llu |", run(set, {"", "cost", "wide_fence", 128, 0, ""}, rounds));
+	printf("\n\n| one instruction, cycles least / mean | idle | 8 global stores per thread in flight |\n"
+	       "|---|---|---|");
+	for (const char *name : {"cost_nothing", "cost_shared", "cost_global", "cost_wide", "cost_membar"}) {
+		printf("\n| `%s` |", name);
+		for (const char *load : {"_idle", "_busy"}) {
+			std::string kernel = std::string(name) + load;
+			unsigned long long cycles =
+				run(sets[0], {"", "cost", kernel.c_str(), 128, 0, ""}, rounds);
+			printf(" %llu / %llu |", cycles >> 32, cycles & 0xffffffff);
+		}
+	}
 	printf("\n");
 	return status;
 }

@@ -164,3 +164,27 @@ KERNEL(f2_sum)
 			report(stale, sum != round_word(round) * WORDS);
 		});
 }
+
+/* As c_ld, fenced by the loading thread after the barrier: accepted within a CTA. */
+KERNEL(p_war)
+{
+	BUFFER;
+	__shared__ uint64_t barrier;
+	uint32_t full = smem_address(&barrier);
+
+	if (threadIdx.x == 0) {
+		mbarrier_init(full, 1);
+		load_block(smem_address(shared), src, full);
+	}
+	__syncthreads();
+	ROUNDS(round, 0, rounds) {
+		mbarrier_wait(full, round & 1);
+		Words words = read_row(own_row(smem_address(shared)));
+		__syncthreads();
+		if (threadIdx.x == 0 && round + 1 < rounds) {
+			asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+			load_block(smem_address(shared), round_block(src, round + 1), full);
+		}
+		report(stale, count_words(words, round_word(round)));
+	}
+}

@@ -138,3 +138,33 @@ KERNEL(b2_other_group, 256)
 		__syncthreads();
 	}
 }
+
+/* As m_roles, fenced by the multiplying warpgroup after its wait: accepted within a CTA. */
+KERNEL(p_wgmma, 256)
+{
+	BUFFER;
+	__shared__ uint64_t barriers[2];
+	uint32_t tile = smem_address(shared);
+	uint32_t full = smem_address(&barriers[0]), empty = smem_address(&barriers[1]);
+
+	if (threadIdx.x == 0) {
+		mbarrier_init(full, THREADS);
+		mbarrier_init(empty, THREADS);
+	}
+	__syncthreads();
+	if (threadIdx.x >= THREADS) {
+		ROUNDS(round, 0, rounds) {
+			mbarrier_wait(empty, round & 1 ^ 1);
+			write_row(own_row(tile), round_word(round));
+			mbarrier_arrive(full);
+		}
+	} else {
+		ROUNDS(round, 0, rounds) {
+			mbarrier_wait(full, round & 1);
+			asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+			unsigned wrong = multiply_dense(tile, round);
+			mbarrier_arrive(empty);
+			report(stale, wrong);
+		}
+	}
+}
