@@ -305,7 +305,9 @@ static void trial_end(struct trial *t)
 }
 
 /* Widest first: a cluster fence is then there for those that need only the own CTA. */
-static const uint8_t width_order[] = {6, 7, 4, 5, 2, 3, 1};
+static const uint8_t width_order[] = {SPACE_CLUSTER | SPACE_GLOBAL,
+	SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL, SPACE_CLUSTER, SPACE_SHARED | SPACE_CLUSTER,
+	SPACE_SHARED | SPACE_GLOBAL, SPACE_GLOBAL, SPACE_SHARED};
 
 static void cut_one_after_the_other(struct trial *t, const struct ids *groups, uint32_t ngroups,
 	uint32_t turn)

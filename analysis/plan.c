@@ -235,6 +235,11 @@ static bool does_without(struct planner *p, uint32_t point, uint8_t width, struc
 	return good && !flow.incomplete;
 }
 
+static bool is_narrow(uint8_t width)
+{
+	return width == SPACE_SHARED || width == SPACE_GLOBAL;
+}
+
 /* The fence as a whole, else one of the spaces that it covers. */
 static void try_less(struct planner *p, uint32_t point)
 {
@@ -246,7 +251,7 @@ static void try_less(struct planner *p, uint32_t point)
 	if (does_without(p, point, 0, &p->settles[point]))
 		return;
 	scene_place(&p->scene, point, whole);
-	if (__builtin_popcount(whole) < 2)
+	if (is_narrow(whole))
 		return;
 	for (uint32_t i = 0; i < sizeof(less); i++) {
 		if (less[i] == whole || !cut_covers(whole, less[i]) || cut_covers(less[i], whole))
@@ -271,7 +276,7 @@ static void drop_spare(struct planner *p)
 	uint32_t n = candidates(p, &v);
 
 	p->settles = ARENA_NEW(p->scene.arena, struct ids, p->scene.unit->fn->ninsns + 1);
-	if (n == 1 && __builtin_popcount(p->scene.width[v[0].point]) == 1 && settled_any(p))
+	if (n == 1 && is_narrow(p->scene.width[v[0].point]) && settled_any(p))
 		return; /* nothing else did it */
 	for (uint32_t i = 0; i < n && !budget_spent(p->scene.unit->budget); i++)
 		try_less(p, v[i].point);
