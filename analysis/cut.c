@@ -34,7 +34,7 @@ struct solver {
 	struct budget *budget;
 	bool *infeasible; /* by demand */
 	struct maxflow *network;
-	struct bits any, always, done; /* scratch, by run */
+	struct bits any, always, done, taken; /* scratch, by run */
 	struct bits side;              /* scratch, by node of the network */
 };
 
@@ -237,10 +237,11 @@ static void cut_group(const struct solver *s, struct ids group, uint8_t *have)
 			s->infeasible[group.v[i]] = true;
 }
 
-static bool all_met(const struct solver *s, struct ids demands, const uint8_t *have)
+/* Demands to which run r matters: the others are as they were. */
+static bool all_met(const struct solver *s, struct ids demands, const uint8_t *have, uint32_t r)
 {
 	for (uint32_t i = 0; i < demands.n; i++)
-		if (!s->infeasible[demands.v[i]] &&
+		if (!s->infeasible[demands.v[i]] && bits_has(s->runs->relevant[demands.v[i]], r) &&
 			runs_open_path(s->runs, demands.v[i], have, NULL))
 			return false;
 	return true;
@@ -267,14 +268,14 @@ static void prune(const struct solver *s, struct ids demands, uint8_t *have)
 		uint8_t whole = have[dearest];
 
 		have[dearest] = 0;
-		if (all_met(s, demands, have))
+		if (all_met(s, demands, have, dearest))
 			continue;
 		have[dearest] = whole;
 		for (uint32_t i = 0; i < sizeof(parts); i++) {
 			if (!(have[dearest] & parts[i]))
 				continue;
 			have[dearest] &= (uint8_t)~parts[i];
-			if (!all_met(s, demands, have))
+			if (!all_met(s, demands, have, dearest))
 				have[dearest] |= parts[i];
 		}
 	}
@@ -376,6 +377,27 @@ static void improve(struct trial *t, const struct ids *groups, uint32_t ngroups)
 	} while (t->cost < before);
 }
 
+/* What any placement costs at least: demands that share no point must each be met on its own. */
+static uint64_t least_cost(struct trial *t)
+{
+	const struct runs *runs = t->s->runs;
+	struct bits taken = t->s->taken;
+	uint64_t sum = 0;
+
+	bits_zero(taken);
+	for (uint32_t i = 0; i < t->demands.n; i++) {
+		uint32_t d = t->demands.v[i];
+
+		if (t->s->infeasible[d] || bits_meet(taken, runs->relevant[d]))
+			continue;
+		bits_or(taken, runs->relevant[d]);
+		trial_begin(t);
+		if (cut_together(t->s, &d, 1, t->have))
+			sum += cut_cost(runs, t->have);
+	}
+	return sum;
+}
+
 static uint32_t groups_of(const struct solver *s, struct sets *groups, struct ids demands,
 	struct ids **result)
 {
@@ -397,7 +419,7 @@ static void cut_component(const struct solver *s, struct sets *groups, struct id
 		ARENA_NEW(s->arena, uint8_t, s->runs->n + 1), UINT64_MAX};
 
 	cut_one_after_the_other(&t, v, n, 0);
-	if (demands.n > 1) {
+	if (demands.n > 1 && t.cost > least_cost(&t)) {
 		if (n > 1)
 			cut_all_at_once(&t);
 		for (uint32_t turn = 1; turn < n && turn < 4 && n <= many; turn++)
@@ -444,6 +466,7 @@ void cut_solve(const struct cut_graph *graph, const struct demand *demands, uint
 	s.any = bits_new(arena, runs->n + 1);
 	s.always = bits_new(arena, runs->n + 1);
 	s.done = bits_new(arena, runs->n + 1);
+	s.taken = bits_new(arena, runs->n + 1);
 	s.side = bits_new(arena, 2 * runs->n + 2);
 	uint8_t *have = ARENA_NEW(arena, uint8_t, runs->n + 1);
 	struct sets groups = find_groups(&s);

@@ -168,6 +168,9 @@ static void starts_and_ends(struct runs *runs, struct arena *arena, uint32_t d)
 		if (bits_has(demand->pending, demand->sinks[i]))
 			v[n++] = runs->of[demand->sinks[i]];
 	runs->ends[d] = (struct ids){v, n};
+	runs->is_end[d] = bits_new(arena, runs->n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		bits_set(runs->is_end[d], v[i]);
 }
 
 /* Runs that the starts reach, less those from which no end is reached: found backwards from the ends. */
@@ -228,19 +231,12 @@ void runs_build(const struct cut_graph *graph, const struct demand *demands, uin
 	runs->seen = bits_new(arena, runs->n + 1);
 	runs->starts = ARENA_NEW(arena, struct ids, ndemands + 1);
 	runs->ends = ARENA_NEW(arena, struct ids, ndemands + 1);
+	runs->is_end = ARENA_NEW(arena, struct bits, ndemands + 1);
 	runs->relevant = ARENA_NEW(arena, struct bits, ndemands + 1);
 	for (uint32_t d = 0; d < ndemands; d++) {
 		starts_and_ends(runs, arena, d);
 		find_relevant(runs, arena, d);
 	}
-}
-
-static bool is_end(const struct runs *runs, uint32_t d, uint32_t r)
-{
-	for (uint32_t i = 0; i < runs->ends[d].n; i++)
-		if (runs->ends[d].v[i] == r)
-			return true;
-	return false;
 }
 
 static void visit(struct runs *runs, uint32_t d, const uint8_t *have, uint32_t r, uint32_t from,
@@ -279,7 +275,8 @@ uint32_t runs_open_path(struct runs *runs, uint32_t d, const uint8_t *have, uint
 	while (first < last) {
 		uint32_t r = runs->queue[first++];
 
-		if (is_end(runs, d, r))
+		runs->visits++;
+		if (bits_has(runs->is_end[d], r))
 			return unroll(runs, r, path);
 		for (uint32_t i = 0; i < runs->v[r].nsucc; i++) {
 			uint32_t s = runs->succ[runs->v[r].succ + i];

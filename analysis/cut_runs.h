@@ -24,10 +24,12 @@ struct runs {
 	uint32_t *of;           /* by point: its run, or NONE where nothing is pending */
 	uint32_t *pred_first, *pred; /* predecessor points by point */
 	struct ids *starts, *ends; /* by demand: runs right after its sources; runs of its sinks */
+	struct bits *is_end;    /* by demand: ends as a set */
 	struct bits *relevant;  /* by demand: runs on some way from a start to an end */
 	uint32_t *queue;        /* scratch, n runs */
 	struct bits seen;       /* scratch */
 	uint32_t *from;         /* scratch */
+	uint64_t visits;        /* runs looked at by runs_open_path so far */
 };
 
 void runs_build(const struct cut_graph *, const struct demand *, uint32_t ndemands, struct arena *,

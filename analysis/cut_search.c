@@ -7,7 +7,7 @@
  */
 #include "analysis/cut_search.h"
 
-#define SEARCH_STEPS 4000
+#define SEARCH_VISITS 40000 /* of runs: less than a millisecond */
 #define SEARCH_DEPTH 24
 
 struct branch {
@@ -125,7 +125,9 @@ void cut_search(struct runs *runs, struct ids demands, const bool *infeasible, u
 	*s = (struct search){.runs = runs, .demands = demands, .infeasible = infeasible, .best = best};
 	if (!search_new(s, arena) || !open_branch(s))
 		return;
-	for (uint32_t step = 0; s->depth && step < SEARCH_STEPS && !budget_spent(budget); step++) {
+	uint64_t last = runs->visits + SEARCH_VISITS;
+
+	while (s->depth && runs->visits < last && !budget_spent(budget)) {
 		struct branch *b = &s->stack[s->depth - 1];
 
 		if (b->chosen)

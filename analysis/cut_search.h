@@ -5,7 +5,7 @@
 #include "analysis/cut_runs.h"
 
 /* Replaces `best` (width by run, meets all feasible demands) by something cheaper if it finds it within a
- * fixed number of steps. */
+ * fixed amount of work. */
 void cut_search(struct runs *, struct ids demands, const bool *infeasible, uint8_t *best, struct arena *,
 	struct budget *);
 /* The cost of what stands. */

@@ -449,6 +449,7 @@ void flow_solve(struct flow_setup *s, const struct fence_view *view, struct flow
 	if (s->trivial || !s->unit->cfg.n)
 		return;
 	s->existing = view ? view->existing : NULL;
+	s->brief = view && view->brief;
 	s->own_only = view && view->own_only;
 	flow_merge_events(s, view);
 	reset_run(s);

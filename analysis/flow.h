@@ -20,6 +20,7 @@ struct fence_view {
 	const uint8_t *existing; /* by instruction: enum fence_kind; NULL: as written. FENCE_NONE: taken away */
 	const struct placed_fence *placed;
 	uint32_t nplaced;
+	bool brief;    /* edges without path, release, acquire and confidence, gone with the next brief run */
 	bool own_only; /* fences clear what their thread did, nothing that it acquired: the writer's side alone */
 };
 

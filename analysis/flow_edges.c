@@ -183,6 +183,12 @@ static uint8_t confidence(struct flow_setup *s, const struct meeting *m, const s
 	return o.confidence;
 }
 
+/* Enough for merge() to keep what is not weak. */
+static uint8_t brief_confidence(const struct fact *fact)
+{
+	return fact->form == FORM_WEAK ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
+}
+
 static const uint32_t *make_path(struct flow_setup *s, const struct edge *edge, const struct way *way,
 	uint32_t *n)
 {
@@ -207,7 +213,7 @@ static void describe(struct flow_setup *s, const struct meeting *m, struct way *
 		.async = m->async,
 		.hazard = facts_hazard(g, a, s->unit->options->hazards),
 		.space = fact->space,
-		.confidence = confidence(s, m, way),
+		.confidence = s->brief ? brief_confidence(fact) : confidence(s, m, way),
 		.own = m->own,
 		.foreign = m->foreign,
 		.cross_cta = fact->form == FORM_ARRIVED || fact->form == FORM_WEAK,
@@ -217,6 +223,10 @@ static void describe(struct flow_setup *s, const struct meeting *m, struct way *
 		.acquire = NONE,
 	};
 	edge->waiting_side = edge->cross_cta;
+	if (s->brief) { /* published by its mbarrier or by the thread that waited: not looked for */
+		edge->waiting_side |= edge->cp_async && !m->own;
+		return;
+	}
 	if (way->n) {
 		edge->acquire = s->handoffs.sites[way->sites[0]].insn;
 		edge->release = s->handoffs.sites[way->sites[1]].insn;
@@ -273,8 +283,9 @@ void flow_collect_edges(struct flow_setup *s, struct flow *flow)
 {
 	struct meetings m = {.s = s};
 	struct visitor visitor = {.data = &m, .meets = note_meeting};
-	uint32_t cap = 0;
+	uint32_t cap = s->brief ? s->brief_cap : 0;
 
+	flow->edges = s->brief ? s->brief_edges : NULL;
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
 		struct way way = {0};
 
@@ -286,12 +297,17 @@ void flow_collect_edges(struct flow_setup *s, struct flow *flow)
 			for (uint32_t i = 0; i < m.n; i++) {
 				struct edge edge;
 
-				way = m.v[i].own ? (struct way){0} : find_way(s, e, b, m.v[i].fact);
+				way = m.v[i].own || s->brief ? (struct way){0}
+							: find_way(s, e, b, m.v[i].fact);
 				describe(s, &m.v[i], &way, &edge);
 				ARENA_PUSH(s->unit->arena, flow->edges, flow->nedges, cap, edge);
 			}
 			m.n = 0;
 		}
+	}
+	if (s->brief) {
+		s->brief_edges = flow->edges;
+		s->brief_cap = cap;
 	}
 	sort_and_merge(flow);
 }

@@ -67,7 +67,9 @@ struct flow_setup {
 	uint32_t nevents, events_cap;
 	uint32_t *events_of;
 	const uint8_t *existing;
-	bool own_only;            /* see fence_view */
+	bool brief, own_only;     /* see fence_view */
+	struct edge *brief_edges; /* of the latest brief run: used again by the next one */
+	uint32_t brief_cap;
 	struct state *in;         /* by block */
 	bool *reached;
 	struct state now;

@@ -33,7 +33,7 @@ static void find_blamed(struct planner *p, struct edge_index *blamed)
 	struct flow flow;
 	uint32_t n = 0, cap = 0;
 
-	scene_solve(&p->scene, &flow);
+	scene_solve_full(&p->scene, &flow);
 	audit_scene(&p->scene, &flow, &audit);
 	for (uint32_t i = 0; i < audit.nfences; i++)
 		for (uint32_t k = 0; audit.fences[i].misplaced && k < audit.fences[i].nedges; k++)
@@ -424,7 +424,7 @@ static void improve_existing(struct planner *p)
 	struct audit audit = {0};
 	struct flow flow;
 
-	scene_solve(&p->scene, &flow);
+	scene_solve_full(&p->scene, &flow);
 	audit_scene(&p->scene, &flow, &audit);
 	for (uint32_t i = 0; i < audit.nfences; i++) {
 		const struct fence_report *report = &audit.fences[i];

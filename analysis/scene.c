@@ -34,6 +34,7 @@ void scene_copy(const struct scene *from, struct scene *scene)
 	scene->points.graph.kills = scene->points.kills;
 	scene->points.graph.given = scene->width;
 	scene->placed = NULL;
+	scene->placed_cap = 0;
 }
 
 void scene_place(struct scene *scene, uint32_t point, uint8_t width)
@@ -64,8 +65,10 @@ static void list_placed(struct scene *scene)
 
 	for (uint32_t k = 0; k <= n; k++)
 		count += scene->width[k] ? 2 : 0;
-	if (!scene->placed || count)
-		scene->placed = ARENA_NEW(scene->arena, struct placed_fence, count + 1);
+	if (count >= scene->placed_cap) {
+		scene->placed_cap = 2 * count + 8;
+		scene->placed = ARENA_NEW(scene->arena, struct placed_fence, scene->placed_cap);
+	}
 	count = 0;
 	for (uint32_t k = 0; k <= n; k++) {
 		enum fence_kind kinds[2];
@@ -80,21 +83,29 @@ static void list_placed(struct scene *scene)
 		.existing = scene->existing, .placed = scene->placed, .nplaced = count};
 }
 
-void scene_solve(struct scene *scene, struct flow *flow)
+static void solve(struct scene *scene, struct flow *flow, bool brief, bool own_only)
 {
 	list_placed(scene);
 	scene->solved++;
+	scene->view.brief = brief;
+	scene->view.own_only = own_only;
 	*flow = (struct flow){0};
 	flow_solve(scene->setup, &scene->view, flow);
 }
 
+void scene_solve(struct scene *scene, struct flow *flow)
+{
+	solve(scene, flow, true, false);
+}
+
+void scene_solve_full(struct scene *scene, struct flow *flow)
+{
+	solve(scene, flow, false, false);
+}
+
 void scene_solve_own(struct scene *scene, struct flow *flow)
 {
-	list_placed(scene);
-	scene->solved++;
-	scene->view.own_only = true;
-	*flow = (struct flow){0};
-	flow_solve(scene->setup, &scene->view, flow);
+	solve(scene, flow, true, true);
 }
 
 void scene_demands(struct scene *scene, const struct flow *flow, struct demand **demands, uint32_t *n)

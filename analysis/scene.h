@@ -14,7 +14,7 @@ struct scene {
 	struct points points;
 	uint8_t *existing; /* by instruction: enum fence_kind in force */
 	uint8_t *width;    /* by point: enum space bits of what is added there */
-	struct placed_fence *placed;
+	struct placed_fence *placed; uint32_t placed_cap;
 	struct fence_view view; /* of the latest scene_solve */
 	uint32_t solved;   /* how often */
 };
@@ -26,7 +26,10 @@ void scene_copy(const struct scene *, struct scene *);
 void scene_place(struct scene *, uint32_t point, uint8_t width);
 /* Sets what a fence of the text is, in all copies. */
 void scene_change(struct scene *, uint32_t insn, enum fence_kind);
+/* Edges for comparing only (fence_view.brief). */
 void scene_solve(struct scene *, struct flow *);
+/* Edges with all that is known of them. */
+void scene_solve_full(struct scene *, struct flow *);
 /* The same with fences of the writer's side only (fence_view.own_only). */
 void scene_solve_own(struct scene *, struct flow *);
 /* Of the flow that scene_solve solved last. */
