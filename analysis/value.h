@@ -15,11 +15,12 @@ enum base_kind {
 	BASE_NUMBER,     /* no base: lo..hi are the number itself */
 	BASE_SYMBOL,     /* address of a variable (id: symbol); all .extern .shared arrays are one */
 	BASE_DERIVED,    /* align-up of a symbol's address (id: derived base; same id = same address) */
-	BASE_PARAM,      /* value of a kernel parameter (id: symbol, offset inside it: `index`) */
+	BASE_PARAM,      /* value of a kernel parameter (id: symbol, offset inside it: aux) */
 	BASE_DESCRIPTOR, /* matrix descriptor whose start address is (id: value index) */
 	BASE_LOADED,     /* loaded from memory: id = the load's instruction (not comparable across executions) */
 	BASE_OPAQUE,     /* unknown but one fixed SSA definition: id = definition; comparable within one execution only when loop-invariant and uniform */
-	BASE_UNKNOWN     /* anything */
+	BASE_UNKNOWN,    /* anything */
+	BASE_EMPTY       /* nothing: never computed on a path that runs (inside the solver only) */
 };
 
 struct value {
@@ -28,10 +29,14 @@ struct value {
 	bool is_peer;    /* came through mapa: names a CTA of the cluster, peer or own */
 	bool own_cta;    /* mapa with %cluster_ctarank: certainly the own CTA */
 	uint32_t id;
-	int64_t lo, hi;  /* bytes relative to the base; INT64_MIN/MAX: unbounded on that side */
+	int64_t lo, hi;  /* bytes relative to the base; beyond VALUE_FAR: unbounded on that side */
 	uint64_t stride; /* every value is lo + k*stride; 0: lo == hi */
-	uint32_t aux;    /* DESCRIPTOR: index of further data, see value_descriptor */
+	uint32_t aux;    /* DESCRIPTOR: see value_descriptor; PARAM: byte offset inside the parameter;
+	                  * SYMBOL, DERIVED: binary logarithm of the base's alignment */
+	uint32_t assumptions; /* enum assumption bits on which lo, hi, stride rest */
 };
+
+#define VALUE_FAR (INT64_C(1) << 61)
 
 struct descriptor { /* wgmma / tcgen05 matrix descriptor as far as its bits are known */
 	struct value start;      /* start address (bytes, in shared memory) */
