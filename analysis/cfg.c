@@ -420,6 +420,7 @@ static void find_loops(struct cfg *cfg, const struct graph *g, struct arena *are
 		depth[k] = (head[k] == NONE ? 0 : depth[head[k]]) + is_head[k];
 		block->loop_depth = depth[k] < 8 ? depth[k] : 8;
 		block->loop_head = is_head[k] ? k : head[k];
+		block->outer_head = head[k];
 	}
 }
 

@@ -21,6 +21,7 @@ struct block {
 	                        * An arm that only traps is no path for post-dominators (it ends the grid) */
 	uint32_t loop_depth;   /* natural loops around it; irreducible cycles count as loops; saturates at 8 */
 	uint32_t loop_head;    /* head of the innermost loop, or NONE */
+	uint32_t outer_head;   /* of a loop's head: head of the loop around that loop, or NONE */
 	bool exits;            /* control can leave the function here */
 	/* places in the two trees, for cfg_dominates and cfg_postdominates: subtree [enter, leave) */
 	uint32_t dom_enter, dom_leave, pdom_enter, pdom_leave;

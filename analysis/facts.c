@@ -143,7 +143,7 @@ static uint8_t meeting(struct collector *c, uint32_t g, uint32_t a)
 		c->facts->assumptions |= o.assumptions;
 		return 0;
 	}
-	return spaces;
+	return spaces & o.spaces;
 }
 
 void facts_collect(struct unit *unit, bool crossing, struct facts *facts)

@@ -44,7 +44,7 @@ static void collect(const struct function *fn, const struct operand *o, struct a
 		collect(fn, operand_child(fn, o, i), arena, list, depth + 1);
 }
 
-static bool is_destination(const struct function *fn, const struct insn *insn)
+bool regs_first_is_destination(const struct function *fn, const struct insn *insn)
 {
 	const struct operand *first = insn_operand(fn, insn, 0);
 
@@ -62,7 +62,7 @@ void regs_of(const struct function *fn, const struct insn *insn, struct arena *a
 	uint32_t first_use = 0;
 
 	out->defs.n = out->uses.n = 0;
-	if (is_destination(fn, insn)) {
+	if (regs_first_is_destination(fn, insn)) {
 		const struct operand *d = insn_operand(fn, insn, 0);
 
 		collect(fn, d, arena, &out->defs, 0);

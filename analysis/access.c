@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: effects and values. Out: the accesses of shared and global memory, with the spaces that a generic
+ * address can mean (provenance, ptx-proxies 3.5) and the bytes they may touch.
+ */
+#include "analysis/access.h"
+
+#include "analysis/extent.h"
+#include "analysis/value_private.h"
+
+#define WINDOW (SPACE_SHARED | SPACE_CLUSTER)
+
+struct collector {
+	const struct function *fn;
+	const struct cfg *cfg;
+	const struct values *values;
+	const struct analysis_options *options;
+	struct arena *arena;
+	struct extents *extents;
+	struct accesses *out;
+	uint32_t cap;
+	bool is_entry;
+	bool has_mapa; /* addresses of other CTAs are made here */
+};
+
+/* Where an address without a space may point: `assumed` is what is left when a pointer that comes
+ * from a kernel parameter is taken to be global. */
+static void find_spaces(
+	const struct collector *c, struct access *a, const struct touch *t, uint64_t roots)
+{
+	const uint8_t ours = WINDOW | SPACE_GLOBAL;
+	const struct value *v = &a->address;
+	uint8_t spaces = t->spaces & ours;
+
+	a->spaces = spaces;
+	if (!t->generic_address)
+		return;
+	if (v->space) {
+		uint8_t known = v->space & SPACE_SHARED ? v->space | (v->is_peer ? SPACE_CLUSTER : 0)
+							: v->space;
+
+		a->spaces = spaces & known;
+		return;
+	}
+	uint64_t kinds = roots & ~ROOT_PARAMS;
+	bool parameter = v->base == BASE_PARAM || (roots & ROOT_PARAMS);
+
+	if (roots == ROOT_SHARED) {
+		a->spaces = spaces & WINDOW;
+		return;
+	}
+	if (roots == ROOT_VARIABLE) {
+		a->spaces = spaces & SPACE_GLOBAL;
+		return;
+	}
+	if (roots == ROOT_LOCAL) {
+		a->spaces = 0;
+		return;
+	}
+	if (c->is_entry && parameter && !kinds && (c->options->assume & ASSUME_PARAM_GLOBAL) &&
+		(spaces & SPACE_GLOBAL))
+		a->assumed_spaces = SPACE_GLOBAL;
+}
+
+static void find_object(const struct collector *c, struct access *a)
+{
+	const struct value *v = &a->address;
+
+	a->object = NONE;
+	if (v->base == BASE_SYMBOL || v->base == BASE_PARAM)
+		a->object = v->id;
+	if (v->base == BASE_DERIVED)
+		a->object = c->values->derived[v->id].parent.id;
+}
+
+/* A shared::cluster address may be a peer's if it came through mapa, or if nobody knows where it
+ * came from in a function that makes such addresses. */
+static bool may_be_peer(const struct collector *c, const struct access *a)
+{
+	const struct value *v = &a->address;
+
+	if (!(a->spaces & SPACE_CLUSTER))
+		return false;
+	if (v->is_peer)
+		return !v->own_cta;
+	return c->has_mapa && v->base != BASE_SYMBOL && v->base != BASE_DERIVED;
+}
+
+static void add_touch(struct collector *c, uint32_t insn, uint8_t number)
+{
+	const struct touch *t = &c->cfg->effects[insn].touches[number];
+	const struct insn *i = &c->fn->insns[insn];
+	const struct operand *o = t->operand == UINT8_MAX ? NULL : insn_operand(c->fn, i, t->operand);
+
+	if (t->mbarrier || (t->proxy != PROXY_GENERIC && t->proxy != PROXY_ASYNC) ||
+		!(t->spaces & (WINDOW | SPACE_GLOBAL)))
+		return;
+	struct access a = {.insn = insn,
+		.touch = number,
+		.proxy = t->proxy,
+		.reads = t->reads,
+		.writes = t->writes,
+		.cp_async = i->op == OP_cp && t->asynchronous,
+		.st_async = i->op != OP_cp && t->asynchronous,
+		.own = true,
+		.hidden = t->hidden,
+		.bytes = UINT64_MAX,
+		.object = NONE};
+	uint64_t roots = ROOT_UNKNOWN;
+
+	a.address.base = BASE_UNKNOWN;
+	a.address.lo = -2 * VALUE_FAR;
+	a.address.hi = 2 * VALUE_FAR;
+	a.address.stride = 1;
+	if (o && !t->hidden) {
+		struct extent e = extent_of(c->extents, insn, t);
+
+		a.address = e.address;
+		a.bytes = e.bytes;
+		a.exact = e.exact && e.address.lo == e.address.hi;
+		a.extent_assumptions = e.assumptions;
+		roots = value_roots(c->values, insn, o);
+	}
+	find_spaces(c, &a, t, roots);
+	if (!a.spaces)
+		return;
+	find_object(c, &a);
+	a.roots = a.spaces & SPACE_GLOBAL ? roots : 0;
+	a.peer = t->peer || may_be_peer(c, &a);
+	ARENA_PUSH(c->arena, c->out->v, c->out->n, c->cap, a);
+}
+
+void access_collect(const struct function *fn, const struct cfg *cfg, const struct values *values,
+	const struct analysis_options *options, struct arena *arena, struct accesses *out)
+{
+	struct collector c = {fn, cfg, values, options, arena,
+		extents_prepare(fn, cfg, values, options, arena), out, 0, values->is_entry, false};
+
+	*out = (struct accesses){0};
+	for (uint32_t i = 0; i < fn->ninsns; i++)
+		c.has_mapa |= fn->insns[i].op == OP_mapa && cfg->block_of[i] != NONE;
+	for (uint32_t i = 0; i < fn->ninsns; i++)
+		for (uint8_t k = 0; cfg->block_of[i] != NONE && k < cfg->effects[i].ntouches; k++)
+			add_touch(&c, i, k);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many bytes an access touches from its address on (analysis-notes section 7). */
+#pragma once
+
+#include "analysis/access.h"
+
+struct extent {
+	struct value address;  /* perhaps moved down to the start of a swizzle row */
+	uint64_t bytes;        /* UINT64_MAX: to the end of the variable */
+	bool exact;            /* exactly these bytes, not only some of them */
+	uint32_t assumptions;
+};
+
+struct extents;
+
+/* Collects what the extents of tensor copies depend on. */
+struct extents *extents_prepare(const struct function *, const struct cfg *, const struct values *,
+	const struct analysis_options *, struct arena *);
+struct extent extent_of(struct extents *, uint32_t insn, const struct touch *);

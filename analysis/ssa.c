@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: a function and its graph. Out: nodes of the registers asked for. Phis stand on the iterated
+ * dominance frontier of the definitions (Cytron and others, TOPLAS 1991), but only those that a use
+ * can see are made. Invariant: every use is dominated by the node it reads, so two nodes seen at one
+ * place belong to the same pass through their common loops.
+ */
+#include "analysis/ssa.h"
+
+#include "analysis/regs.h"
+
+struct ssa_scratch { /* by block, valid where stamp[block] == current register + 1 */
+	uint32_t *stamp, *first_def, *last_def; /* indices into the definitions; NONE: no definition */
+	uint32_t *frontier_stamp;               /* block has a phi place */
+	uint32_t *phi;                          /* its node, or NONE */
+	uint32_t *reach_stamp, *reach;          /* node at the block's entry */
+	uint32_t *stack, *path;
+	uint32_t *frontier_at, *frontier;       /* dominance frontiers, CSR; made on first need */
+	uint32_t undefined;                     /* node of the current register, or NONE */
+};
+
+struct counter {
+	struct ssa *ssa;
+	bool filling;
+	uint32_t insn;
+};
+
+static void see_use(struct counter *c, uint32_t reg, uint32_t slot)
+{
+	struct ssa *s = c->ssa;
+
+	if (!c->filling) {
+		s->use_at[reg + 1]++;
+		return;
+	}
+	s->use_insn[s->use_at[reg]] = c->insn;
+	s->use_slot[s->use_at[reg]++] = slot;
+}
+
+static void see_def(struct counter *c, uint32_t reg)
+{
+	struct ssa *s = c->ssa;
+
+	if (!c->filling) {
+		s->def_at[reg + 1]++;
+		return;
+	}
+	s->def_insn[s->def_at[reg]++] = c->insn;
+}
+
+/* Operands nest four deep at most; see regs.c. */
+static void see_operand(struct counter *c, const struct operand *o, bool def, uint32_t depth)
+{
+	const struct function *fn = c->ssa->fn;
+
+	if (o->kind == OPERAND_REG) {
+		if (def)
+			see_def(c, o->id);
+		else
+			see_use(c, o->id, (uint32_t)(o - fn->operands));
+	}
+	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
+		see_operand(c, operand_child(fn, o, i), def, depth + 1);
+}
+
+static void see_insn(struct counter *c, uint32_t i)
+{
+	const struct function *fn = c->ssa->fn;
+	const struct insn *insn = &fn->insns[i];
+	uint32_t first = 0;
+
+	c->insn = i;
+	if (regs_first_is_destination(fn, insn)) {
+		see_operand(c, insn_operand(fn, insn, 0), true, 0);
+		first = 1;
+	}
+	for (uint32_t k = first; k < insn->count; k++)
+		see_operand(c, insn_operand(fn, insn, k), false, 0);
+	if (insn->guard != NONE)
+		see_use(c, insn->guard, NONE);
+}
+
+static void see_function(struct counter *c)
+{
+	const struct cfg *cfg = c->ssa->cfg;
+
+	for (uint32_t i = 0; i < c->ssa->fn->ninsns; i++)
+		if (cfg->block_of[i] != NONE)
+			see_insn(c, i);
+}
+
+/* Filling moved every start to its end: move them back. */
+static void rewind(uint32_t *at, uint32_t n)
+{
+	for (uint32_t i = n; i > 0; i--)
+		at[i] = at[i - 1];
+	at[0] = 0;
+}
+
+static uint32_t *filled(struct arena *arena, uint32_t n, uint32_t with)
+{
+	uint32_t *v = ARENA_NEW(arena, uint32_t, n + 1);
+
+	if (with)
+		for (uint32_t i = 0; i < n; i++)
+			v[i] = with;
+	return v;
+}
+
+static void index_registers(struct ssa *s)
+{
+	uint32_t nregs = s->fn->nregs;
+	struct counter c = {s, false, 0};
+
+	s->use_at = filled(s->arena, nregs + 1, 0);
+	s->def_at = filled(s->arena, nregs + 1, 0);
+	see_function(&c);
+	for (uint32_t r = 0; r < nregs; r++) {
+		s->use_at[r + 1] += s->use_at[r];
+		s->def_at[r + 1] += s->def_at[r];
+	}
+	s->use_insn = filled(s->arena, s->use_at[nregs], 0);
+	s->use_slot = filled(s->arena, s->use_at[nregs], 0);
+	s->def_insn = filled(s->arena, s->def_at[nregs], 0);
+	s->def_node = filled(s->arena, s->def_at[nregs], NONE);
+	c.filling = true;
+	see_function(&c);
+	rewind(s->use_at, nregs);
+	rewind(s->def_at, nregs);
+}
+
+void ssa_init(struct ssa *s, const struct function *fn, const struct cfg *cfg, struct arena *arena)
+{
+	*s = (struct ssa){.fn = fn, .cfg = cfg, .arena = arena};
+	index_registers(s);
+	s->done = ARENA_NEW(arena, bool, fn->nregs + 1);
+	s->node_of = filled(arena, fn->noperands, NONE);
+	s->guard_of = filled(arena, fn->ninsns, NONE);
+	struct ssa_scratch *x = s->scratch = ARENA_NEW(arena, struct ssa_scratch, 1);
+
+	x->stamp = filled(arena, cfg->n, 0);
+	x->first_def = filled(arena, cfg->n, 0);
+	x->last_def = filled(arena, cfg->n, 0);
+	x->frontier_stamp = filled(arena, cfg->n, 0);
+	x->phi = filled(arena, cfg->n, 0);
+	x->reach_stamp = filled(arena, cfg->n, 0);
+	x->reach = filled(arena, cfg->n, 0);
+	x->stack = filled(arena, cfg->n, 0);
+	x->path = filled(arena, cfg->n, 0);
+}
+
+static uint32_t new_node(struct ssa *s, struct node node)
+{
+	ARENA_PUSH(s->arena, s->nodes, s->n, s->cap, node);
+	return s->n - 1;
+}
+
+/* Dominance frontiers by walking from each join's predecessors up to its dominator. A walk stops at a
+ * block that already has the join: the blocks above it have it too. */
+static void walk_frontiers(struct ssa *s, uint32_t *count, bool fill)
+{
+	const struct cfg *cfg = s->cfg;
+	uint32_t *last = filled(s->arena, cfg->n, NONE);
+
+	for (uint32_t b = 0; b < cfg->n; b++) {
+		const struct block *block = &cfg->blocks[b];
+
+		/* the entry has a predecessor outside the graph */
+		if (block->pred.n < 2 && b != 0)
+			continue;
+		for (uint32_t i = 0; i < block->pred.n; i++)
+			for (uint32_t up = block->pred.v[i];
+				up != NONE && up != block->idom && last[up] != b;
+				up = cfg->blocks[up].idom) {
+				last[up] = b;
+				if (fill)
+					s->scratch->frontier[count[up]++] = b;
+				else
+					count[up + 1]++;
+			}
+	}
+}
+
+static void find_frontiers(struct ssa *s)
+{
+	struct ssa_scratch *x = s->scratch;
+	uint32_t n = s->cfg->n;
+
+	x->frontier_at = filled(s->arena, n + 1, 0);
+	walk_frontiers(s, x->frontier_at, false);
+	for (uint32_t b = 0; b < n; b++)
+		x->frontier_at[b + 1] += x->frontier_at[b];
+	x->frontier = filled(s->arena, x->frontier_at[n], 0);
+	walk_frontiers(s, x->frontier_at, true);
+	rewind(x->frontier_at, n);
+}
+
+/* Marks the iterated dominance frontier of the register's definitions. */
+static void place_phis(struct ssa *s, uint32_t reg, uint32_t mark)
+{
+	struct ssa_scratch *x = s->scratch;
+	uint32_t depth = 0;
+
+	if (!x->frontier_at)
+		find_frontiers(s);
+	for (uint32_t d = s->def_at[reg]; d < s->def_at[reg + 1]; d++) {
+		uint32_t b = s->cfg->block_of[s->def_insn[d]];
+
+		if (d == x->first_def[b])
+			x->stack[depth++] = b;
+	}
+	/* a block is pushed once for its definition and at most once for its phi */
+	while (depth) {
+		uint32_t b = x->stack[--depth];
+
+		for (uint32_t i = x->frontier_at[b]; i < x->frontier_at[b + 1]; i++) {
+			uint32_t f = x->frontier[i];
+
+			if (x->frontier_stamp[f] == mark)
+				continue;
+			x->frontier_stamp[f] = mark;
+			x->phi[f] = NONE;
+			if (x->stamp[f] != mark)
+				x->stack[depth++] = f;
+		}
+	}
+}
+
+static uint32_t undefined_node(struct ssa *s, uint32_t reg)
+{
+	if (s->scratch->undefined == NONE)
+		s->scratch->undefined = new_node(s, (struct node){NODE_UNDEFINED, reg, 0, NONE, NONE, 0});
+	return s->scratch->undefined;
+}
+
+static uint32_t phi_node(struct ssa *s, uint32_t reg, uint32_t block)
+{
+	uint32_t npred = s->cfg->blocks[block].pred.n;
+	uint32_t node = new_node(s, (struct node){NODE_PHI, reg, block, NONE, NONE, s->ninputs});
+
+	for (uint32_t i = 0; i < npred + (block == 0); i++)
+		ARENA_PUSH(s->arena, s->inputs, s->ninputs, s->inputs_cap, NONE);
+	return node;
+}
+
+/* The node at the entry of a block: its phi, else what the nearest dominator with one leaves. */
+static uint32_t reach(struct ssa *s, uint32_t reg, uint32_t block, uint32_t mark)
+{
+	struct ssa_scratch *x = s->scratch;
+	uint32_t npath = 0, node = NONE;
+
+	for (uint32_t b = block;;) {
+		if (x->reach_stamp[b] == mark) {
+			node = x->reach[b];
+			break;
+		}
+		x->path[npath++] = b;
+		if (x->frontier_stamp[b] == mark) {
+			if (x->phi[b] == NONE)
+				x->phi[b] = phi_node(s, reg, b);
+			node = x->phi[b];
+			break;
+		}
+		uint32_t up = s->cfg->blocks[b].idom;
+
+		if (up == NONE) {
+			node = undefined_node(s, reg);
+			break;
+		}
+		if (x->stamp[up] == mark) {
+			node = s->def_node[x->last_def[up]];
+			break;
+		}
+		b = up;
+	}
+	while (npath) {
+		uint32_t b = x->path[--npath];
+
+		x->reach_stamp[b] = mark;
+		x->reach[b] = node;
+	}
+	return node;
+}
+
+/* The last definition in the block before an instruction, as an index, or NONE. */
+static uint32_t local_def(const struct ssa *s, uint32_t block, uint32_t insn, uint32_t mark)
+{
+	const struct ssa_scratch *x = s->scratch;
+
+	if (x->stamp[block] != mark || s->def_insn[x->first_def[block]] >= insn)
+		return NONE;
+	uint32_t lo = x->first_def[block], hi = x->last_def[block];
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo + 1) / 2;
+
+		if (s->def_insn[mid] < insn)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+
+static uint32_t node_at(struct ssa *s, uint32_t reg, uint32_t insn, uint32_t mark)
+{
+	uint32_t block = s->cfg->block_of[insn];
+	uint32_t d = local_def(s, block, insn, mark);
+
+	return d != NONE ? s->def_node[d] : reach(s, reg, block, mark);
+}
+
+static void stamp_defs(struct ssa *s, uint32_t reg, uint32_t mark)
+{
+	struct ssa_scratch *x = s->scratch;
+
+	for (uint32_t d = s->def_at[reg]; d < s->def_at[reg + 1]; d++) {
+		uint32_t insn = s->def_insn[d], block = s->cfg->block_of[insn];
+
+		s->def_node[d] = new_node(s, (struct node){NODE_DEF, reg, block, insn, NONE, 0});
+		if (x->stamp[block] != mark) {
+			x->stamp[block] = mark;
+			x->first_def[block] = d;
+		}
+		x->last_def[block] = d;
+	}
+}
+
+/* One unguarded or first definition that dominates all uses needs no phi. */
+static bool is_simple(const struct ssa *s, uint32_t reg)
+{
+	const struct cfg *cfg = s->cfg;
+
+	if (s->def_at[reg + 1] - s->def_at[reg] != 1)
+		return s->def_at[reg + 1] == s->def_at[reg];
+	uint32_t insn = s->def_insn[s->def_at[reg]], block = cfg->block_of[insn];
+
+	for (uint32_t u = s->use_at[reg]; u < s->use_at[reg + 1]; u++) {
+		uint32_t at = s->use_insn[u], b = cfg->block_of[at];
+
+		if (b == block ? at <= insn : !cfg_dominates(cfg, block, b))
+			return false;
+	}
+	return true;
+}
+
+/* Inputs of the phis made since node `from`; filling one may make more. */
+static void fill_phis(struct ssa *s, uint32_t reg, uint32_t from, uint32_t mark)
+{
+	for (uint32_t node = from; node < s->n; node++) {
+		if (s->nodes[node].kind != NODE_PHI)
+			continue;
+		uint32_t b = s->nodes[node].block, input = s->nodes[node].input;
+		const struct block *block = &s->cfg->blocks[b];
+
+		for (uint32_t i = 0; i < block->pred.n; i++) {
+			uint32_t p = block->pred.v[i];
+			uint32_t value = s->scratch->stamp[p] == mark
+				? s->def_node[s->scratch->last_def[p]]
+				: reach(s, reg, p, mark);
+
+			s->inputs[input + i] = value;
+		}
+		if (b == 0) {
+			uint32_t value = undefined_node(s, reg);
+
+			s->inputs[input + block->pred.n] = value;
+		}
+	}
+}
+
+void ssa_register(struct ssa *s, uint32_t reg)
+{
+	uint32_t mark = reg + 1, from = s->n;
+
+	if (s->done[reg])
+		return;
+	s->done[reg] = true;
+	s->scratch->undefined = NONE;
+	stamp_defs(s, reg, mark);
+	bool simple = is_simple(s, reg);
+
+	if (!simple)
+		place_phis(s, reg, mark);
+	for (uint32_t u = s->use_at[reg]; u < s->use_at[reg + 1]; u++) {
+		uint32_t at = s->use_insn[u];
+		uint32_t node = simple && s->def_at[reg] < s->def_at[reg + 1]
+			? s->def_node[s->def_at[reg]]
+			: node_at(s, reg, at, mark);
+
+		if (s->use_slot[u] == NONE)
+			s->guard_of[at] = node;
+		else
+			s->node_of[s->use_slot[u]] = node;
+	}
+	for (uint32_t d = s->def_at[reg]; !simple && d < s->def_at[reg + 1]; d++)
+		if (s->fn->insns[s->def_insn[d]].guard != NONE) {
+			uint32_t previous = node_at(s, reg, s->def_insn[d], mark);
+
+			s->nodes[s->def_node[d]].previous = previous;
+		}
+	fill_phis(s, reg, from, mark);
+}
+
+uint32_t ssa_node_before(struct ssa *s, uint32_t insn, uint32_t reg)
+{
+	const struct insn *i = &s->fn->insns[insn];
+
+	ssa_register(s, reg);
+	if (i->guard == reg)
+		return s->guard_of[insn];
+	uint32_t lo = s->use_at[reg], hi = s->use_at[reg + 1];
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (s->use_insn[mid] < insn)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == s->use_at[reg + 1] || s->use_insn[lo] != insn)
+		return NONE;
+	return s->use_slot[lo] == NONE ? s->guard_of[insn] : s->node_of[s->use_slot[lo]];
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The questions that other stages ask of solved values. In: an instruction and one of its operands.
+ * Out: what is known there, with the conditions that hold at that place taken into account.
+ */
+#include "analysis/value_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Answers are cached and rare registers are put into SSA form on demand; neither changes an answer. */
+static struct values *cache_of(const struct values *vs)
+{
+	return (struct values *)(uintptr_t)vs;
+}
+
+static void context_at_insn(struct values *vs, uint32_t insn, struct context *context)
+{
+	context->n = 0;
+	if (vs->cfg->block_of[insn] == NONE)
+		return;
+	context_at_block(vs, vs->cfg->block_of[insn], context);
+	uint32_t guard = vs->fn->insns[insn].guard == NONE ? NONE : vs->ssa.guard_of[insn];
+
+	if (guard != NONE && guard < vs->nsolved) {
+		if (context->n > CONTEXT_MAX - 12)
+			context->n = CONTEXT_MAX - 12;
+		context_add(vs, context, guard, !vs->fn->insns[insn].guard_negated);
+	}
+}
+
+static struct value unknown(void)
+{
+	struct value v = range_top(64);
+
+	v.base = BASE_UNKNOWN;
+	return v;
+}
+
+/* Inside the solver a number without bounds stands for anything; outside it has a name. */
+static struct value finished(struct value v)
+{
+	if (v.base == BASE_EMPTY)
+		return unknown();
+	if (v.base == BASE_NUMBER && v.stride == 1 && (v.lo <= -VALUE_FAR || v.hi >= UINT32_MAX)) {
+		v.lo = -2 * VALUE_FAR;
+		v.hi = 2 * VALUE_FAR;
+		v.base = BASE_UNKNOWN;
+	}
+	return v;
+}
+
+static struct value look(const struct values *vs, uint32_t insn, const struct operand *o)
+{
+	struct context context;
+	uint32_t fuel = 100;
+
+	context_at_insn(cache_of(vs), insn, &context);
+	struct value v = evaluate_operand(
+		(struct evaluation){cache_of(vs), &context, 12, &fuel}, insn, o);
+
+	if (range_is_empty(&v)) /* contradicting conditions: dead code, or rounding; say what is known without */
+		v = evaluate_operand((struct evaluation){cache_of(vs), NULL, 0, NULL}, insn, o);
+	return finished(v);
+}
+
+struct value value_of(const struct values *vs, uint32_t insn, const struct operand *o)
+{
+	struct values *m = cache_of(vs);
+
+	if (vs->unsolved || vs->cfg->block_of[insn] == NONE)
+		return unknown();
+	if (o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands)
+		return look(vs, insn, o);
+	if (!m->cached)
+		m->cached = ARENA_NEW(m->arena, uint32_t, vs->fn->noperands + 1);
+	uint32_t *slot = &m->cached[o - vs->fn->operands];
+
+	if (!*slot) {
+		struct value v = look(vs, insn, o);
+
+		ARENA_PUSH(m->arena, m->answers, m->nanswers, m->answers_cap, v);
+		*slot = m->nanswers;
+	}
+	return m->answers[*slot - 1];
+}
+
+int value_decided(const struct values *vs, uint32_t insn)
+{
+	const struct insn *i = &vs->fn->insns[insn];
+	uint32_t guard = vs->ssa.guard_of[insn];
+	struct context context;
+	uint32_t fuel = 24;
+
+	if (i->guard == NONE || guard == NONE || guard >= vs->nsolved || vs->unsolved ||
+		vs->cfg->block_of[insn] == NONE)
+		return -1;
+	context_at_block(cache_of(vs), vs->cfg->block_of[insn], &context);
+	struct value v = context_apply(&context, guard, vs->at[guard]);
+
+	if (!range_is_empty(&v) && v.lo != v.hi && vs->ssa.nodes[guard].kind == NODE_DEF &&
+		vs->ssa.nodes[guard].previous == NONE) {
+		struct evaluation e = {cache_of(vs), &context, 6, &fuel};
+		struct value again = evaluate_definition(e, guard);
+
+		if (!range_is_empty(&again))
+			v = again;
+	}
+	if (range_is_empty(&v) || v.lo != v.hi || v.assumptions)
+		return -1;
+	return (v.lo != 0) != i->guard_negated;
+}
+
+
+static struct ids collect_definitions(struct values *vs, uint32_t node)
+{
+	struct ssa *ssa = &vs->ssa;
+	struct arena *arena = vs->arena;
+	uint32_t *out = NULL, n = 0, cap = 0, depth = 0;
+
+	vs->walk++;
+	ARENA_PUSH(arena, vs->stack, depth, vs->stack_cap, node);
+	while (depth) {
+		uint32_t x = vs->stack[--depth];
+
+		if (vs->seen[x] == vs->walk)
+			continue;
+		vs->seen[x] = vs->walk;
+		const struct node *node_x = &ssa->nodes[x];
+
+		if (node_x->kind == NODE_DEF) {
+			ARENA_PUSH(arena, out, n, cap, node_x->insn);
+			if (node_x->previous != NONE)
+				ARENA_PUSH(arena, vs->stack, depth, vs->stack_cap, node_x->previous);
+		}
+		if (node_x->kind != NODE_PHI)
+			continue;
+		for (uint32_t i = 0; i < vs->cfg->blocks[node_x->block].pred.n; i++)
+			ARENA_PUSH(arena, vs->stack, depth, vs->stack_cap, ssa->inputs[node_x->input + i]);
+	}
+	return (struct ids){out, n};
+}
+
+struct ids value_definitions(const struct values *vs, uint32_t insn, uint32_t reg)
+{
+	struct values *m = cache_of(vs);
+	uint32_t node = ssa_node_before(&m->ssa, insn, reg);
+
+	if (node == NONE)
+		return (struct ids){NULL, 0};
+	if (node >= m->ndefinitions) {
+		uint32_t more = m->ssa.n > 2 * m->ndefinitions ? m->ssa.n : 2 * m->ndefinitions;
+
+		m->definitions = arena_grow(m->arena, m->definitions,
+			sizeof(*m->definitions) * m->ndefinitions, sizeof(*m->definitions) * more);
+		m->seen = arena_grow(m->arena, m->seen, sizeof(*m->seen) * m->ndefinitions,
+			sizeof(*m->seen) * more);
+		m->ndefinitions = more;
+	}
+	if (!m->definitions[node].v)
+		m->definitions[node] = collect_definitions(m, node);
+	return m->definitions[node];
+}
+
+/* An expression of %tid.x, %laneid and constants that is 0 for thread 0. */
+static bool zero_for_first(const struct values *vs, const struct operand *o, uint32_t depth)
+{
+	if (o->kind == OPERAND_SPECIAL)
+		return o->special == SPECIAL_TID_X || o->special == SPECIAL_TID_Y ||
+			o->special == SPECIAL_TID_Z || o->special == SPECIAL_LANEID;
+	if (o->kind == OPERAND_IMM)
+		return o->imm == 0;
+	if (o->kind != OPERAND_REG || o->imm || o->component || !depth)
+		return false;
+	uint32_t node = vs->ssa.node_of[o - vs->fn->operands];
+
+	if (node == NONE || node >= vs->nsolved || vs->ssa.nodes[node].kind != NODE_DEF ||
+		vs->ssa.nodes[node].previous != NONE)
+		return false;
+	const struct insn *insn = &vs->fn->insns[vs->ssa.nodes[node].insn];
+	const struct operand *a = insn_source(vs->fn, insn, 0), *b = insn_source(vs->fn, insn, 1);
+
+	if (!a || insn_slot(vs->fn, insn, vs->ssa.nodes[node].reg))
+		return false;
+	switch (insn->op) {
+	case OP_mov:
+	case OP_cvt:
+	case OP_LINK_MOV:
+	case OP_shr:
+	case OP_shl:
+	case OP_rem:
+	case OP_div:
+	case OP_bfe:
+		return zero_for_first(vs, a, depth - 1);
+	case OP_shfl: /* lane 0 of a full warp gives its own */
+		return insn_has(insn, MOD_idx) && b && b->kind == OPERAND_IMM && b->imm == 0 &&
+			zero_for_first(vs, a, depth - 1);
+	case OP_and:
+	case OP_mul:
+		return zero_for_first(vs, a, depth - 1) || (b && zero_for_first(vs, b, depth - 1));
+	case OP_add:
+	case OP_or:
+	case OP_xor:
+		return b && zero_for_first(vs, a, depth - 1) && zero_for_first(vs, b, depth - 1);
+	default:
+		return false;
+	}
+}
+
+static bool first_thread_holds(const struct values *vs, uint32_t node, bool holds, uint32_t depth)
+{
+	if (node == NONE || node >= vs->nsolved || !depth || vs->ssa.nodes[node].kind != NODE_DEF ||
+		vs->ssa.nodes[node].previous != NONE)
+		return false;
+	const struct insn *insn = &vs->fn->insns[vs->ssa.nodes[node].insn];
+	const struct operand *a = insn_source(vs->fn, insn, 0), *b = insn_source(vs->fn, insn, 1);
+	bool is_unsigned;
+	int64_t c = 0;
+
+	if (insn->op == OP_elect)
+		return holds;
+	if (insn->op == OP_not && a && a->kind == OPERAND_REG)
+		return first_thread_holds(vs, vs->ssa.node_of[a - vs->fn->operands], !holds, depth - 1);
+	if (insn->op != OP_setp || !a || !b || insn_source(vs->fn, insn, 2) ||
+		insn_type(insn, 0).is_float || !zero_for_first(vs, a, 8))
+		return false;
+	struct value v = evaluate_operand((struct evaluation){cache_of(vs), NULL, 0, NULL}, 0, b);
+
+	if (!range_is_constant(&v, &c))
+		return false;
+	switch (insn_compare(insn, &is_unsigned)) {
+	case COMPARE_EQ:
+		return (c == 0) == holds;
+	case COMPARE_NE:
+		return (c != 0) == holds;
+	case COMPARE_LT:
+		return (0 < c) == holds;
+	case COMPARE_LE:
+		return (0 <= c) == holds;
+	case COMPARE_GT:
+		return (0 > c) == holds;
+	case COMPARE_GE:
+		return (0 >= c) == holds;
+	case COMPARE_NONE:
+		break;
+	}
+	return false;
+}
+
+bool value_some_thread(
+	const struct values *vs, uint32_t insn, const struct operand *o, bool negated)
+{
+	uint32_t node = NONE;
+
+	if (o->kind != OPERAND_REG || vs->unsolved)
+		return false;
+	if (o >= vs->fn->operands && o < vs->fn->operands + vs->fn->noperands)
+		node = vs->ssa.node_of[o - vs->fn->operands];
+	else
+		node = ssa_node_before(&cache_of(vs)->ssa, insn, o->id);
+	return first_thread_holds(vs, node, negated == o->negated, 6);
+}
+
+static int put_bound(char *out, size_t size, int64_t v)
+{
+	if (v > VALUE_FAR)
+		return snprintf(out, size, "inf");
+	if (v < -VALUE_FAR)
+		return snprintf(out, size, "-inf");
+	return snprintf(out, size, "%" PRId64, v);
+}
+
+static int put_name(const struct values *vs, uint32_t symbol, char *out, size_t size)
+{
+	struct slice name = names_text(vs->fn->module->names, function_symbol(vs->fn, symbol)->name);
+
+	return snprintf(out, size, "%.*s", (int)name.size, name.text);
+}
+
+static int put_base(const struct values *vs, const struct value *v, char *out, size_t size)
+{
+	switch ((enum base_kind)v->base) {
+	case BASE_NUMBER:
+		return 0;
+	case BASE_SYMBOL:
+		return put_name(vs, v->id, out, size);
+	case BASE_PARAM: {
+		int n = snprintf(out, size, "*");
+
+		n += put_name(vs, v->id, out + n, size - (size_t)n);
+		if (v->aux && (size_t)n < size)
+			n += snprintf(out + n, size - (size_t)n, ".%" PRIu32, v->aux);
+		return n;
+	}
+	case BASE_DERIVED:
+		return snprintf(out, size, "aligned#%" PRIu32, v->id);
+	case BASE_DESCRIPTOR: {
+		struct descriptor d;
+		int n = snprintf(out, size, "descriptor of ");
+
+		value_descriptor(vs, v, &d);
+		return n + put_base(vs, &d.start, out + n, size - (size_t)n);
+	}
+	case BASE_LOADED:
+		return snprintf(out, size, "loaded#%" PRIu32, v->id);
+	case BASE_OPAQUE:
+		return snprintf(out, size, "value#%" PRIu32, v->id);
+	case BASE_UNKNOWN:
+	case BASE_EMPTY:
+		break;
+	}
+	return snprintf(out, size, "?");
+}
+
+void value_print(const struct values *vs, const struct value *v, char *out, size_t size)
+{
+	char name[200];
+	int used = put_base(vs, v, name, sizeof(name));
+
+	if (used >= (int)sizeof(name))
+		used = (int)sizeof(name) - 1;
+	size_t n = (size_t)used < size ? (size_t)used : size - 1;
+
+	memcpy(out, name, n);
+	out[n] = 0;
+	if (v->base == BASE_UNKNOWN || v->base == BASE_EMPTY)
+		return;
+	char lo[32], hi[32];
+
+	put_bound(lo, sizeof(lo), v->lo);
+	put_bound(hi, sizeof(hi), v->hi);
+	const char *plus = n ? "+" : "";
+
+	if (v->lo == v->hi && v->lo == 0 && n)
+		return;
+	if (v->lo == v->hi)
+		snprintf(out + n, size - n, "%s%s", v->lo < 0 ? "" : plus, lo);
+	else if (v->stride == 1)
+		snprintf(out + n, size - n, "%s[%s,%s]", plus, lo, hi);
+	else
+		snprintf(out + n, size - n, "%s[%s,%s]/%" PRIu64, plus, lo, hi, v->stride);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matrix descriptors of wgmma and tcgen05 (ISA 9.7.15.5.1, 9.7.16.4.1): bits 0-13 hold a shared address
+ * divided by 16. A DESCRIPTOR value keeps the start address as base + [lo, hi] in bytes and, where they
+ * are known, the other 50 bits. Shared addresses have 18 bits, so the field never overflows for a
+ * start inside its variable.
+ */
+#include "analysis/value_private.h"
+
+#define START_MASK UINT64_C(0x3fff)
+
+/* The id of a kind; equal kinds have one id. */
+static uint32_t kind_id(struct values *vs, struct descriptor_kind kind)
+{
+	for (uint32_t i = vs->ndescriptors; i-- > 0;) {
+		const struct descriptor_kind *k = &vs->descriptors[i];
+
+		if (k->base == kind.base && k->id == kind.id && k->aux == kind.aux &&
+			k->space == kind.space && k->high_known == kind.high_known && k->high == kind.high)
+			return i;
+	}
+	ARENA_PUSH(vs->arena, vs->descriptors, vs->ndescriptors, vs->descriptors_cap, kind);
+	return vs->ndescriptors - 1;
+}
+
+static struct value with_kind(struct values *vs, const struct value *v, struct descriptor_kind kind)
+{
+	struct value out = *v;
+
+	/* a text with very many different descriptors: the rest keep their start only */
+	if (vs->ndescriptors > 2000)
+		kind.high_known = false;
+	if (!kind.high_known)
+		kind.high = 0;
+	out.base = BASE_DESCRIPTOR;
+	out.space = 0;
+	out.id = kind_id(vs, kind);
+	out.aux = 0;
+	return out;
+}
+
+struct value descriptor_from_address(struct values *vs, const struct value *v)
+{
+	struct descriptor_kind kind = {v->base, v->space, true, v->id, v->aux, 0};
+
+	return with_kind(vs, v, kind);
+}
+
+static struct descriptor_kind kind_of(const struct values *vs, const struct value *v)
+{
+	return vs->descriptors[v->id];
+}
+
+static bool small(const struct value *n)
+{
+	return n->base == BASE_NUMBER && n->lo > -(INT64_C(1) << 14) && n->hi < (INT64_C(1) << 14);
+}
+
+static struct value move_start(const struct value *v, const struct value *n)
+{
+	struct value bytes = *n, out = *v;
+
+	bytes.lo *= 16;
+	bytes.hi *= 16;
+	bytes.stride *= 16;
+	out.base = BASE_SYMBOL; /* any base: adds a plain number */
+	out.aux = 0;
+	out = range_add(&out, &bytes, 64);
+	out.base = BASE_DESCRIPTOR;
+	out.aux = v->aux;
+	out.id = v->id;
+	return out;
+}
+
+/* Adds or ors a constant: its low 14 bits move the start, the others change the rest. */
+static struct value add_constant(struct values *vs, const struct value *v, uint64_t c, bool is_or)
+{
+	struct descriptor_kind kind = kind_of(vs, v);
+	struct value low = range_constant((int64_t)(c & START_MASK));
+	struct value out = low.lo ? move_start(v, &low) : *v;
+
+	kind.high = is_or ? kind.high | (c & ~START_MASK) : kind.high + (c & ~START_MASK);
+	return with_kind(vs, &out, kind);
+}
+
+static struct value forget_high(struct values *vs, const struct value *v)
+{
+	struct descriptor_kind kind = kind_of(vs, v);
+
+	kind.high_known = false;
+	return with_kind(vs, v, kind);
+}
+
+struct value descriptor_add(struct values *vs, const struct value *v, const struct value *n)
+{
+	int64_t c;
+
+	if (range_is_constant(n, &c) && (c <= -(INT64_C(1) << 14) || c >= (INT64_C(1) << 14)))
+		return add_constant(vs, v, (uint64_t)c, false);
+	if (small(n))
+		return move_start(v, n);
+	struct value number = range_signed(n, 64), out;
+
+	/* the sum of unknown amount: anywhere in the variable */
+	out = *v;
+	out.lo = -VALUE_FAR * 2;
+	out.hi = VALUE_FAR * 2;
+	out.stride = number.stride % 2 == 0 && v->stride % 2 == 0 && v->lo % 2 == 0 ? 2 : 1;
+	out.lo += ((v->lo % (int64_t)out.stride) + (int64_t)out.stride) % (int64_t)out.stride;
+	out.assumptions |= n->assumptions;
+	return forget_high(vs, &out);
+}
+
+struct value descriptor_or(struct values *vs, const struct value *v, const struct value *n)
+{
+	int64_t c;
+
+	if (range_is_constant(n, &c)) {
+		if (!((uint64_t)c & START_MASK))
+			return add_constant(vs, v, (uint64_t)c, true);
+		struct value low = range_constant(0), out;
+
+		/* or changes the start by at most the constant's own bits */
+		low.hi = (int64_t)((uint64_t)c & START_MASK);
+		low.stride = 1;
+		out = move_start(v, &low);
+		return add_constant(vs, &out, (uint64_t)c & ~START_MASK, true);
+	}
+	uint32_t zeros = range_trailing_zeros(n);
+
+	if (n->base == BASE_NUMBER && zeros >= 14)
+		return forget_high(vs, v);
+	return range_top(64);
+}
+
+struct value descriptor_and(struct values *vs, const struct value *v, uint64_t mask)
+{
+	struct descriptor_kind kind = kind_of(vs, v);
+
+	if ((mask & START_MASK) != START_MASK)
+		return range_top(64);
+	kind.high &= mask;
+	if ((mask & ~START_MASK) == 0)
+		kind.high_known = true;
+	return with_kind(vs, v, kind);
+}
+
+struct value descriptor_pack(struct values *vs, const struct value *low, const struct value *high)
+{
+	struct descriptor_kind kind = kind_of(vs, low);
+	int64_t c;
+
+	if (range_is_constant(high, &c))
+		kind.high = (kind.high & UINT32_MAX) | (uint64_t)c << 32;
+	else
+		kind.high_known = false;
+	struct value out = with_kind(vs, low, kind);
+
+	out.assumptions |= high->assumptions;
+	return out;
+}
+
+struct value descriptor_half(struct values *vs, const struct value *v, bool high)
+{
+	struct descriptor_kind kind = kind_of(vs, v);
+
+	if (!high) {
+		kind.high &= UINT32_MAX;
+		return with_kind(vs, v, kind);
+	}
+	return kind.high_known ? range_constant((int64_t)(kind.high >> 32)) : range_top(32);
+}
+
+struct value descriptor_join(struct values *vs, const struct value *a, const struct value *b)
+{
+	struct descriptor_kind x = kind_of(vs, a), y = kind_of(vs, b);
+
+	if (x.base != y.base || x.id != y.id || x.aux != y.aux || x.space != y.space)
+		return range_top(64);
+	struct value p = forget_high(vs, a), q = forget_high(vs, b);
+
+	return range_join(&p, &q, 64);
+}
+
+bool value_descriptor(const struct values *vs, const struct value *v, struct descriptor *out)
+{
+	if (v->base != BASE_DESCRIPTOR)
+		return false;
+	struct descriptor_kind kind = kind_of(vs, v);
+
+	*out = (struct descriptor){.start = *v, .high_known = kind.high_known};
+	out->start.base = kind.base;
+	out->start.id = kind.id;
+	out->start.aux = kind.aux;
+	out->start.space = kind.space;
+	if (kind.high_known) {
+		out->lbo = (uint32_t)(kind.high >> 16 & 0x3fff) * 16;
+		out->sbo = (uint32_t)(kind.high >> 32 & 0x3fff) * 16;
+		out->base_offset = kind.high >> 49 & 7;
+		out->swizzle = (uint32_t)(kind.high >> 61 & 7);
+	}
+	return true;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: solved nodes. Out: a number per node, equal only for equal values: the hash-consed expression
+ * over SSA definitions. What cannot be an expression (loads, phis, guarded definitions, votes) gets a
+ * number of its own.
+ */
+#include "analysis/value_private.h"
+
+#include <string.h>
+
+#define KEY_WORDS 7
+
+struct entry {
+	uint64_t key[KEY_WORDS];
+	uint32_t number; /* + 1; 0: free */
+};
+
+struct number_table {
+	struct entry *v;
+	uint32_t size, used; /* size: power of two */
+};
+
+enum key_kind { KEY_IMM = 1, KEY_SPECIAL, KEY_SYMBOL, KEY_OFFSET, KEY_NOT, KEY_INDEXED, KEY_INSN };
+
+static uint64_t hash_key(const uint64_t *key)
+{
+	uint64_t h = 0;
+
+	for (uint32_t i = 0; i < KEY_WORDS; i++) {
+		h = (h ^ key[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+static uint32_t fresh(struct values *vs, bool invariant)
+{
+	ARENA_PUSH(vs->arena, vs->invariant, vs->nnumbers, vs->numbers_cap, invariant);
+	return vs->nnumbers - 1;
+}
+
+static void enlarge(struct values *vs)
+{
+	struct number_table *t = vs->numbers, old = *t;
+
+	t->size = old.size ? 2 * old.size : 256;
+	t->v = ARENA_NEW(vs->arena, struct entry, t->size);
+	for (uint32_t i = 0; i < old.size; i++) {
+		if (!old.v[i].number)
+			continue;
+		uint64_t h = hash_key(old.v[i].key);
+
+		while (t->v[h & (t->size - 1)].number)
+			h++;
+		t->v[h & (t->size - 1)] = old.v[i];
+	}
+}
+
+static uint32_t intern(struct values *vs, const uint64_t *key, bool invariant)
+{
+	struct number_table *t = vs->numbers;
+
+	if (2 * t->used >= t->size)
+		enlarge(vs);
+	for (uint64_t h = hash_key(key);; h++) {
+		struct entry *e = &t->v[h & (t->size - 1)];
+
+		if (!e->number) {
+			memcpy(e->key, key, sizeof(e->key));
+			e->number = fresh(vs, invariant) + 1;
+			t->used++;
+		} else if (memcmp(e->key, key, sizeof(e->key)) != 0) {
+			continue;
+		}
+		return e->number - 1;
+	}
+}
+
+static uint32_t number_of_node(struct values *vs, uint32_t node)
+{
+	if (node != NONE && node < vs->nsolved && vs->number[node] != NONE)
+		return vs->number[node];
+	return fresh(vs, false);
+}
+
+static bool volatile_special(uint8_t special)
+{
+	return special == SPECIAL_CLOCK || special == SPECIAL_OTHER || special == SPECIAL_WARPID ||
+		special == SPECIAL_SMID;
+}
+
+static uint32_t operand_number(struct values *vs, const struct operand *o)
+{
+	uint64_t key[KEY_WORDS] = {0};
+	uint32_t number = NONE;
+
+	switch ((enum operand_kind)o->kind) {
+	case OPERAND_IMM:
+	case OPERAND_FLOAT:
+		key[0] = KEY_IMM;
+		key[1] = (uint64_t)o->imm;
+		key[2] = o->kind;
+		return intern(vs, key, true);
+	case OPERAND_SPECIAL:
+		if (volatile_special(o->special))
+			return fresh(vs, false);
+		key[0] = KEY_SPECIAL;
+		key[1] = o->id;
+		key[2] = o->special;
+		return intern(vs, key, true);
+	case OPERAND_SYMBOL:
+		key[0] = KEY_SYMBOL;
+		key[1] = o->id;
+		key[2] = (uint64_t)o->imm;
+		return intern(vs, key, true);
+	case OPERAND_REG:
+		if (o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands || o->component)
+			return fresh(vs, false);
+		number = number_of_node(vs, vs->ssa.node_of[o - vs->fn->operands]);
+		if (o->negated) {
+			key[0] = KEY_NOT;
+			key[1] = number;
+			number = intern(vs, key, vs->invariant[number]);
+		}
+		break;
+	case OPERAND_MEM: {
+		const struct operand *base = operand_child(vs->fn, o, 0);
+
+		if (!base)
+			return fresh(vs, false);
+		number = operand_number(vs, base);
+		if (!o->indexed)
+			return number;
+		uint32_t index = operand_number(vs, operand_child(vs->fn, o, 1));
+
+		key[0] = KEY_INDEXED;
+		key[1] = number;
+		key[2] = index;
+		return intern(vs, key, vs->invariant[number] && vs->invariant[index]);
+	}
+	case OPERAND_SINK:
+	case OPERAND_LABEL:
+	case OPERAND_LIST:
+	case OPERAND_PAIR:
+	case OPERAND_TUPLE:
+	case OPERAND_NAME:
+		return fresh(vs, false);
+	}
+	if (o->imm) {
+		memset(key, 0, sizeof(key));
+		key[0] = KEY_OFFSET;
+		key[1] = number;
+		key[2] = (uint64_t)o->imm;
+		number = intern(vs, key, vs->invariant[number]);
+	}
+	return number;
+}
+
+static bool has_expression(const struct insn *insn)
+{
+	if (insn->op == OP_ld)
+		return insn_has(insn, MOD_param) || insn_has(insn, MOD_const) ||
+			insn_has(insn, MOD_param__entry);
+	if (insn->op == OP_addc || insn->op == OP_subc || insn->op == OP_set || insn_has(insn, MOD_cc))
+		return false;
+	return insn_is_arithmetic(insn) || insn->op == OP_elect || insn->op == OP_getctarank;
+}
+
+static bool list_number(
+	struct values *vs, const struct operand *o, uint64_t *out, bool *invariant)
+{
+	uint64_t key[KEY_WORDS] = {0};
+
+	if (o->kind != OPERAND_LIST || o->count > 4) {
+		uint32_t n = operand_number(vs, o);
+
+		*invariant &= vs->invariant[n];
+		*out = n;
+		return o->kind != OPERAND_LIST;
+	}
+	key[0] = KEY_INDEXED;
+	for (uint32_t i = 0; i < o->count; i++) {
+		uint32_t n = operand_number(vs, operand_child(vs->fn, o, i));
+
+		key[i + 2] = n + UINT64_C(1);
+		*invariant &= vs->invariant[n];
+	}
+	*out = intern(vs, key, *invariant);
+	return true;
+}
+
+static uint32_t expression(struct values *vs, const struct node *n)
+{
+	const struct insn *insn = &vs->fn->insns[n->insn];
+	uint64_t key[KEY_WORDS] = {KEY_INSN, insn->op};
+	bool invariant = true;
+
+	if (n->previous != NONE || !has_expression(insn) || insn->count > 5)
+		return fresh(vs, false);
+	if (insn->op == OP_mov || insn->op == OP_LINK_MOV) {
+		const struct operand *d = insn_operand(vs->fn, insn, 0), *s = insn_source(vs->fn, insn, 0);
+
+		if (d->kind == OPERAND_REG && s && s->kind != OPERAND_LIST)
+			return operand_number(vs, s);
+	}
+	for (uint32_t i = 0; i < insn->nmods; i++)
+		key[1] = key[1] * 1000003 + insn->mods[i];
+	key[2] = insn_slot(vs->fn, insn, n->reg);
+	for (uint32_t k = 1; k < insn->count; k++)
+		if (!list_number(vs, insn_operand(vs->fn, insn, k), &key[k + 2], &invariant))
+			return fresh(vs, false);
+	return intern(vs, key, invariant);
+}
+
+static uint32_t phi_number(struct values *vs, const struct node *n)
+{
+	const struct block *block = &vs->cfg->blocks[n->block];
+	uint32_t same = NONE;
+
+	for (uint32_t i = 0; i < block->pred.n; i++) {
+		uint32_t input = vs->ssa.inputs[n->input + i];
+
+		if (input >= vs->nsolved || vs->number[input] == NONE ||
+			(same != NONE && vs->number[input] != same))
+			return fresh(vs, false);
+		same = vs->number[input];
+	}
+	return same == NONE || n->block == 0 ? fresh(vs, false) : same;
+}
+
+void values_number(struct values *vs)
+{
+	vs->number = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
+	vs->numbers = ARENA_NEW(vs->arena, struct number_table, 1);
+	for (uint32_t i = 0; i < vs->nsolved; i++)
+		vs->number[i] = NONE;
+	for (uint32_t r = 0; r < vs->nsolved; r++) {
+		uint32_t node = vs->order[r];
+		const struct node *n = &vs->ssa.nodes[node];
+
+		vs->number[node] = n->kind == NODE_DEF ? expression(vs, n)
+			: n->kind == NODE_PHI	       ? phi_number(vs, n)
+						       : fresh(vs, false);
+	}
+}
+
+uint32_t value_number(const struct values *vs, uint32_t insn, const struct operand *o)
+{
+	struct values *mutable_vs = (struct values *)(uintptr_t)vs;
+
+	if (o->kind == OPERAND_REG &&
+		(o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands))
+		return number_of_node(mutable_vs, ssa_node_before(&mutable_vs->ssa, insn, o->id));
+	return operand_number(mutable_vs, o);
+}
+
+bool value_number_invariant(const struct values *vs, uint32_t number)
+{
+	return number < vs->nnumbers && vs->invariant[number];
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the value files share: the solver's state, evaluation in a context, and insn decoding. */
+#pragma once
+
+#include "analysis/range.h"
+#include "analysis/ssa.h"
+
+/* "The contents of `node`, read as a signed or unsigned number of `bits` bits, lie in [lo, hi]"; with
+ * `excludes`: are not lo. */
+struct constraint {
+	uint32_t node;
+	uint8_t bits;
+	bool is_signed, excludes;
+	int64_t lo, hi;
+	uint32_t assumptions;
+};
+
+#define CONTEXT_MAX 48
+
+/* What is known to hold at a place. */
+struct context {
+	uint32_t n;
+	struct constraint v[CONTEXT_MAX];
+};
+
+struct descriptor_kind { /* what all values of one DESCRIPTOR id share; lo, hi, stride: bytes of the start */
+	uint8_t base, space; /* of the start address */
+	bool high_known;
+	uint32_t id, aux;
+	uint64_t high;       /* register contents without the 14 bits of the start */
+};
+
+struct derived_base { /* an aligned-up address: the same for all threads */
+	uint32_t key;        /* value number of the address before alignment */
+	struct value parent; /* where it can lie */
+};
+
+struct values {
+	const struct function *fn;
+	const struct cfg *cfg;
+	const struct analysis_options *options;
+	struct arena *arena;
+	struct budget *budget;
+	bool is_entry;
+	bool flat;                /* only %tid.x is read */
+	uint32_t threads[3];      /* most threads per dimension, and in all */
+	uint32_t threads_total;
+	bool exact_threads;       /* .reqntid */
+	uint32_t dynamic_shared;  /* symbol that stands for all .extern .shared arrays, or NONE */
+	struct ssa ssa;
+	uint32_t nsolved;         /* nodes with a value */
+	struct value *at;         /* by node */
+	uint32_t *order;          /* solved nodes in order of evaluation */
+	uint32_t *user_at, *users; /* by node: nodes that read it */
+	struct ids *definitions;  /* by node, filled on demand: see value_definitions */
+	uint32_t ndefinitions;
+	uint32_t *seen, walk, *stack, stack_cap; /* scratch of that walk; seen: by node */
+	uint32_t *control;        /* by block: nearest dominator (or itself) entered on one arm of a branch */
+	struct descriptor_kind *descriptors;
+	uint32_t ndescriptors, descriptors_cap;
+	struct derived_base *derived;
+	uint32_t nderived, derived_cap;
+	bool *varies;             /* by node: not the same in all threads of the CTA */
+	uint32_t *number;         /* by node: value number, or NONE */
+	bool *invariant;          /* by value number */
+	uint32_t nnumbers, numbers_cap;
+	struct number_table *numbers;
+	uint64_t *roots;          /* by node: see value_roots */
+	bool unsolved;            /* the budget ran out */
+	uint32_t *cached;         /* by operand: answer of value_of + 1, or 0 */
+	struct value *answers;
+	uint32_t nanswers, answers_cap;
+};
+
+struct evaluation {
+	struct values *values;
+	const struct context *context; /* or NULL */
+	uint32_t depth;                /* operands further away come from values->at */
+	uint32_t *fuel;                /* or NULL */
+};
+
+struct type {
+	uint8_t bits; /* 0: none */
+	bool is_signed, is_float;
+};
+
+/* value_decode.c */
+struct type type_of_modifier(uint16_t mod);
+/* The k-th type among the modifiers (0: first). */
+struct type insn_type(const struct insn *, uint32_t k);
+const struct operand *insn_source(const struct function *, const struct insn *, uint32_t k);
+/* Slot of a register in the destination list (vector loads, unpacking, d|p), or 0. */
+uint32_t insn_slot(const struct function *, const struct insn *, uint32_t reg);
+enum compare { COMPARE_NONE, COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE };
+enum compare insn_compare(const struct insn *, bool *is_unsigned);
+bool insn_is_arithmetic(const struct insn *);
+
+/* value_eval.c */
+struct value evaluate_operand(struct evaluation, uint32_t insn, const struct operand *);
+struct value evaluate_node(struct evaluation, uint32_t node);
+/* One definition from its operands (without the guard). */
+struct value evaluate_definition(struct evaluation, uint32_t node);
+
+/* value_descriptor.c */
+struct value descriptor_from_address(struct values *, const struct value *shifted_from);
+struct value descriptor_add(struct values *, const struct value *, const struct value *);
+struct value descriptor_or(struct values *, const struct value *, const struct value *);
+struct value descriptor_and(struct values *, const struct value *, uint64_t mask);
+struct value descriptor_pack(struct values *, const struct value *low, const struct value *high);
+struct value descriptor_half(struct values *, const struct value *, bool high);
+struct value descriptor_join(struct values *, const struct value *, const struct value *);
+
+/* value_context.c */
+void context_find_controls(struct values *);
+void context_at_block(struct values *, uint32_t block, struct context *);
+void context_at_edge(struct values *, uint32_t from, uint32_t to, struct context *);
+/* Adds what follows from a predicate node being true or false. */
+void context_add(struct values *, struct context *, uint32_t predicate, bool holds);
+struct value context_apply(const struct context *, uint32_t node, struct value);
+
+/* value_solve.c */
+struct value values_join(struct values *, const struct value *, const struct value *, uint32_t bits);
+uint32_t node_bits(const struct values *, uint32_t node);
+
+/* value_uniform.c */
+void values_find_uniform(struct values *);
+/* value_number.c */
+void values_number(struct values *);
+uint32_t number_of_operand(const struct values *, const struct operand *);
+/* value_roots.c */
+void values_find_roots(struct values *);
+
+/* Classes of what an address was made from, as bits. */
+#define ROOT_UNKNOWN (UINT64_C(1) << 63)
+#define ROOT_SHARED (UINT64_C(1) << 62)   /* address of a shared variable */
+#define ROOT_VARIABLE (UINT64_C(1) << 61) /* address of a global or constant variable */
+#define ROOT_LOADED (UINT64_C(1) << 60)   /* came out of memory that the other roots reach */
+#define ROOT_LOCAL (UINT64_C(1) << 59)
+#define ROOT_PARAMS (ROOT_LOCAL - 1)
+/* What an address operand was made from, over all ways; 0: nothing but numbers. */
+uint64_t value_roots(const struct values *, uint32_t insn, const struct operand *);

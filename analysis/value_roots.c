@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: solved nodes. Out: for each, the parameters and variables whose addresses may be part of it, as a
+ * bit set: coarser than a base, but it survives joins and sums that lose the base. Products and
+ * shifts are no addresses and lose their roots.
+ */
+#include "analysis/value_private.h"
+
+#include "base/bits.h"
+
+/* One bit per 8-byte field of the parameters; fields share bits when there are very many. */
+static uint64_t field_bit(uint32_t symbol, uint32_t first, int64_t offset)
+{
+	uint64_t field = (uint64_t)(symbol - first) * 7 + (uint64_t)(offset / 8);
+
+	return UINT64_C(1) << field % 59;
+}
+
+static uint64_t operand_roots(const struct values *vs, const struct operand *o)
+{
+	switch ((enum operand_kind)o->kind) {
+	case OPERAND_REG: {
+		if (o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands)
+			return ROOT_UNKNOWN;
+		uint32_t node = vs->ssa.node_of[o - vs->fn->operands];
+
+		return node != NONE && node < vs->nsolved ? vs->roots[node] : ROOT_UNKNOWN;
+	}
+	case OPERAND_SYMBOL: {
+		const struct symbol *symbol = function_symbol(vs->fn, o->id);
+
+		if (symbol->kind == SYMBOL_FUNC || symbol->kind == SYMBOL_ALIAS)
+			return ROOT_UNKNOWN;
+		return symbol->space == SPACE_SHARED ? ROOT_SHARED
+			: symbol->space == SPACE_LOCAL || symbol->space == SPACE_PARAM ? ROOT_LOCAL
+									: ROOT_VARIABLE;
+	}
+	case OPERAND_MEM: {
+		const struct operand *base = operand_child(vs->fn, o, 0);
+		uint64_t roots = base ? operand_roots(vs, base) : ROOT_UNKNOWN;
+
+		if (o->indexed)
+			roots |= operand_roots(vs, operand_child(vs->fn, o, 1));
+		return roots;
+	}
+	case OPERAND_LIST: {
+		uint64_t roots = 0;
+
+		for (uint32_t i = 0; i < o->count; i++)
+			roots |= operand_roots(vs, operand_child(vs->fn, o, i));
+		return roots;
+	}
+	case OPERAND_SINK:
+	case OPERAND_SPECIAL:
+	case OPERAND_IMM:
+	case OPERAND_FLOAT:
+	case OPERAND_LABEL:
+	case OPERAND_PAIR:
+	case OPERAND_TUPLE:
+	case OPERAND_NAME:
+		break;
+	}
+	return 0;
+}
+
+static uint64_t load_roots(const struct values *vs, uint32_t node, const struct insn *insn)
+{
+	const struct operand *mem = insn_source(vs->fn, insn, 0);
+	uint32_t bits = node_bits(vs, node);
+
+	if (bits < 64)
+		return 0;
+	if (node < vs->nsolved && vs->at[node].base == BASE_PARAM)
+		return field_bit(vs->at[node].id, vs->fn->first_param, vs->at[node].aux);
+	if (!mem)
+		return ROOT_UNKNOWN;
+	if (insn_has(insn, MOD_param) || insn_has(insn, MOD_shared) || insn_has(insn, MOD_shared__cta) ||
+		insn_has(insn, MOD_local) || insn_has(insn, MOD_shared__cluster))
+		return ROOT_UNKNOWN;
+	uint64_t through = operand_roots(vs, mem);
+
+	/* memory that a variable of this module or nothing known leads to may hold anything */
+	if (!through || (through & ~ROOT_PARAMS & ~ROOT_LOADED))
+		return ROOT_UNKNOWN;
+	return through | ROOT_LOADED;
+}
+
+static uint64_t definition_roots(const struct values *vs, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+	const struct insn *insn = &vs->fn->insns[n->insn];
+	uint64_t roots = n->previous != NONE && n->previous < vs->nsolved ? vs->roots[n->previous] : 0;
+
+	switch (insn->op) {
+	case OP_ld:
+	case OP_ldu:
+		return roots | load_roots(vs, node, insn);
+	case OP_mad:
+		return roots | operand_roots(vs, insn_source(vs->fn, insn, 2));
+	case OP_sub:
+		return roots | operand_roots(vs, insn_source(vs->fn, insn, 0));
+	case OP_selp:
+		return roots | operand_roots(vs, insn_source(vs->fn, insn, 0)) |
+			operand_roots(vs, insn_source(vs->fn, insn, 1));
+	case OP_mul:
+	case OP_shl:
+	case OP_shr:
+	case OP_div:
+	case OP_rem:
+	case OP_setp:
+	case OP_set:
+	case OP_popc:
+	case OP_clz:
+	case OP_bfe:
+		return roots;
+	default:
+		break;
+	}
+	if (!insn_is_arithmetic(insn) && insn->op != OP_shfl)
+		return node_bits(vs, node) >= 32 ? ROOT_UNKNOWN : roots;
+	for (uint32_t k = 1; k < insn->count; k++)
+		roots |= operand_roots(vs, insn_operand(vs->fn, insn, k));
+	return roots;
+}
+
+static uint64_t node_roots(const struct values *vs, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+	uint64_t roots = 0;
+
+	if (n->kind == NODE_DEF)
+		return definition_roots(vs, node);
+	if (n->kind != NODE_PHI)
+		return 0;
+	const struct block *block = &vs->cfg->blocks[n->block];
+
+	for (uint32_t i = 0; i < block->pred.n; i++) {
+		uint32_t input = vs->ssa.inputs[n->input + i];
+
+		roots |= input < vs->nsolved ? vs->roots[input] : ROOT_UNKNOWN;
+	}
+	return roots;
+}
+
+void values_find_roots(struct values *vs)
+{
+	bool changed = true;
+
+	vs->roots = ARENA_NEW(vs->arena, uint64_t, vs->nsolved + 1);
+	/* sets only grow; each round follows all chains that lead forward */
+	while (changed) {
+		changed = false;
+		for (uint32_t r = 0; r < vs->nsolved; r++) {
+			uint32_t node = vs->order[r];
+			uint64_t roots = vs->roots[node] | node_roots(vs, node);
+
+			changed |= roots != vs->roots[node];
+			vs->roots[node] = roots;
+		}
+	}
+}
+
+uint64_t value_roots(const struct values *vs, uint32_t insn, const struct operand *o)
+{
+	(void)insn;
+	return vs->unsolved ? ROOT_UNKNOWN : operand_roots(vs, o);
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: solved nodes. Out: which of them may differ between threads of a CTA that execute the same place.
+ * Differences start at thread numbers, loads and votes, flow along operands, and appear at phis where
+ * the two ways of a branch on a differing predicate meet. Starts optimistic and only adds.
+ */
+#include "analysis/value_private.h"
+
+#include "base/bits.h"
+
+struct divergence {
+	struct values *vs;
+	uint32_t *stack, depth;
+	uint32_t *branch_of;   /* by node: first block whose branch tests it, or NONE */
+	uint32_t *next_branch; /* by block */
+	uint32_t *first_phi;   /* by block: first phi node, or NONE */
+	uint32_t *next_phi;    /* by node */
+	uint32_t *label;       /* by block, valid where stamp is current */
+	uint32_t *stamp, now;
+	struct bits pending;   /* by block */
+	uint32_t npending;
+	uint64_t steps;
+};
+
+static void add(struct divergence *d, uint32_t node)
+{
+	if (d->vs->varies[node])
+		return;
+	d->vs->varies[node] = true;
+	d->stack[d->depth++] = node;
+}
+
+static bool special_varies(uint8_t special)
+{
+	switch ((enum special_register)special) {
+	case SPECIAL_NTID_X:
+	case SPECIAL_NTID_Y:
+	case SPECIAL_NTID_Z:
+	case SPECIAL_CTAID_X:
+	case SPECIAL_CTAID_Y:
+	case SPECIAL_CTAID_Z:
+	case SPECIAL_NCTAID_X:
+	case SPECIAL_NCTAID_Y:
+	case SPECIAL_NCTAID_Z:
+	case SPECIAL_NWARPID:
+	case SPECIAL_CLUSTER_CTARANK:
+	case SPECIAL_CLUSTER_NCTARANK:
+	case SPECIAL_CLUSTER_CTAID_X:
+	case SPECIAL_CLUSTER_CTAID_Y:
+	case SPECIAL_CLUSTER_CTAID_Z:
+	case SPECIAL_CLUSTERID:
+	case SPECIAL_NCLUSTERID:
+	case SPECIAL_DYNAMIC_SMEM_SIZE:
+	case SPECIAL_TOTAL_SMEM_SIZE:
+	case SPECIAL_GRIDID:
+	case SPECIAL_WARP_SZ:
+		return false;
+	case SPECIAL_OTHER:
+	case SPECIAL_TID_X:
+	case SPECIAL_TID_Y:
+	case SPECIAL_TID_Z:
+	case SPECIAL_LANEID:
+	case SPECIAL_WARPID:
+	case SPECIAL_LANEMASK:
+	case SPECIAL_SMID:
+	case SPECIAL_CLOCK:
+		break;
+	}
+	return true;
+}
+
+static bool operand_varies(const struct values *vs, const struct operand *o, uint32_t depth)
+{
+	if (o->kind == OPERAND_SPECIAL)
+		return special_varies(o->special);
+	if (o->kind == OPERAND_REG) {
+		uint32_t node = vs->ssa.node_of[o - vs->fn->operands];
+
+		return node == NONE || node >= vs->nsolved;
+	}
+	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
+		if (operand_varies(vs, operand_child(vs->fn, o, i), depth + 1))
+			return true;
+	return false;
+}
+
+/* Differs whatever its operands are. */
+static bool is_source(const struct values *vs, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+
+	if (n->kind != NODE_DEF)
+		return false;
+	const struct insn *insn = &vs->fn->insns[n->insn];
+	bool load = (insn->op == OP_ld || insn->op == OP_ldu) &&
+		(insn_has(insn, MOD_param) || insn_has(insn, MOD_param__entry) ||
+			insn_has(insn, MOD_param__func));
+
+	if (load)
+		return !vs->is_entry && !insn_has(insn, MOD_param__entry);
+	if (insn->op == OP_getctarank)
+		return false;
+	if (!insn_is_arithmetic(insn) && insn->op != OP_shfl)
+		return true;
+	for (uint32_t k = 1; k < insn->count; k++)
+		if (operand_varies(vs, insn_operand(vs->fn, insn, k), 0))
+			return true;
+	return false;
+}
+
+static void phis_differ(struct divergence *d, uint32_t block)
+{
+	for (uint32_t phi = d->first_phi[block]; phi != NONE; phi = d->next_phi[phi])
+		add(d, phi);
+}
+
+static void reach_block(struct divergence *d, uint32_t to, uint32_t label)
+{
+	if (d->stamp[to] != d->now) {
+		d->stamp[to] = d->now;
+		d->label[to] = label;
+	} else if (d->label[to] != label && d->label[to] != to) {
+		d->label[to] = to;
+		phis_differ(d, to);
+	} else {
+		return;
+	}
+	if (!bits_has(d->pending, to)) {
+		bits_set(d->pending, to);
+		d->npending++;
+	}
+}
+
+static bool in_loop(const struct cfg *cfg, uint32_t block, uint32_t head)
+{
+	for (uint32_t h = cfg->blocks[block].loop_head; h != NONE; h = cfg->blocks[h].outer_head)
+		if (h == head)
+			return true;
+	return false;
+}
+
+/* Threads may leave a loop in different rounds: what its head carries then differs behind it. */
+static void leave_loops(struct divergence *d, uint32_t from, uint32_t to)
+{
+	const struct cfg *cfg = d->vs->cfg;
+
+	for (uint32_t h = cfg->blocks[from].loop_head; h != NONE; h = cfg->blocks[h].outer_head) {
+		if (in_loop(cfg, to, h))
+			return;
+		phis_differ(d, h);
+	}
+}
+
+/* Finds where the ways of a branch meet: each arm carries its label, two labels make a join. */
+static void split_at(struct divergence *d, uint32_t block)
+{
+	const struct cfg *cfg = d->vs->cfg;
+	const struct block *b = &cfg->blocks[block];
+	uint32_t least = NONE;
+
+	d->now++;
+	for (uint32_t i = 0; i < b->succ.n; i++) {
+		leave_loops(d, block, b->succ.v[i]);
+		reach_block(d, b->succ.v[i], b->succ.v[i]);
+	}
+	while (d->npending) {
+		uint32_t x = bits_next(d->pending, least == NONE ? 0 : least);
+
+		if (x == NONE)
+			x = bits_next(d->pending, 0);
+		bits_clear(d->pending, x);
+		d->npending--;
+		d->steps++;
+		least = x;
+		if (x == b->ipdom || x == block || d->npending == 0)
+			continue; /* all ways are together again, or back at the branch */
+		const struct block *from = &cfg->blocks[x];
+
+		for (uint32_t i = 0; i < from->succ.n; i++) {
+			reach_block(d, from->succ.v[i], d->label[x]);
+			least = from->succ.v[i] < least ? from->succ.v[i] : least;
+		}
+	}
+}
+
+static void init(struct divergence *d)
+{
+	struct values *vs = d->vs;
+	uint32_t nb = vs->cfg->n;
+
+	vs->varies = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
+	d->stack = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
+	d->branch_of = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
+	d->next_phi = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
+	d->next_branch = ARENA_NEW(vs->arena, uint32_t, nb + 1);
+	d->first_phi = ARENA_NEW(vs->arena, uint32_t, nb + 1);
+	d->label = ARENA_NEW(vs->arena, uint32_t, nb + 1);
+	d->stamp = ARENA_NEW(vs->arena, uint32_t, nb + 1);
+	d->pending = bits_new(vs->arena, nb + 1);
+	for (uint32_t b = 0; b < nb; b++)
+		d->first_phi[b] = NONE;
+	for (uint32_t i = 0; i < vs->nsolved; i++) {
+		const struct node *n = &vs->ssa.nodes[i];
+
+		d->branch_of[i] = NONE;
+		if (n->kind != NODE_PHI)
+			continue;
+		d->next_phi[i] = d->first_phi[n->block];
+		d->first_phi[n->block] = i;
+	}
+}
+
+/* The node that decides where a block goes on, or NONE. */
+static uint32_t decider(const struct values *vs, uint32_t block)
+{
+	const struct block *b = &vs->cfg->blocks[block];
+
+	if (!b->count || b->succ.n < 2)
+		return NONE;
+	uint32_t last = b->first + b->count - 1;
+	const struct insn *insn = &vs->fn->insns[last];
+	const struct operand *o = insn_operand(vs->fn, insn, 0);
+
+	if (insn->op == OP_brx && o && o->kind == OPERAND_REG)
+		return vs->ssa.node_of[o - vs->fn->operands];
+	return insn->guard == NONE ? NONE : vs->ssa.guard_of[last];
+}
+
+static void flow_on(struct divergence *d, uint32_t node)
+{
+	struct values *vs = d->vs;
+
+	for (uint32_t u = vs->user_at[node]; u < vs->user_at[node + 1]; u++)
+		add(d, vs->users[u]);
+	for (uint32_t b = d->branch_of[node]; b != NONE; b = d->next_branch[b])
+		split_at(d, b);
+}
+
+void values_find_uniform(struct values *vs)
+{
+	struct divergence d = {.vs = vs};
+
+	init(&d);
+	for (uint32_t b = 0; b < vs->cfg->n; b++) {
+		uint32_t node = decider(vs, b);
+
+		if (node == NONE || node >= vs->nsolved)
+			continue;
+		d.next_branch[b] = d.branch_of[node];
+		d.branch_of[node] = b;
+	}
+	for (uint32_t i = 0; i < vs->nsolved; i++)
+		if (is_source(vs, i))
+			add(&d, i);
+	for (uint32_t guard = 0; d.depth || guard == 0; guard = 1) {
+		while (d.depth && d.steps < 20000000)
+			flow_on(&d, d.stack[--d.depth]);
+		if (d.depth) { /* too much branching to follow: call everything different */
+			for (uint32_t i = 0; i < vs->nsolved; i++)
+				vs->varies[i] = true;
+			return;
+		}
+		/* definitions under a guard that differs */
+		for (uint32_t i = 0; i < vs->nsolved; i++) {
+			const struct node *n = &vs->ssa.nodes[i];
+			uint32_t g = n->kind == NODE_DEF && n->previous != NONE ? vs->ssa.guard_of[n->insn]
+										 : NONE;
+
+			if (g != NONE && (g >= vs->nsolved || vs->varies[g]))
+				add(&d, i);
+		}
+	}
+}
+
+bool value_uniform(const struct values *vs, uint32_t insn, const struct operand *o)
+{
+	uint32_t node;
+
+	switch ((enum operand_kind)o->kind) {
+	case OPERAND_IMM:
+	case OPERAND_SYMBOL:
+	case OPERAND_FLOAT:
+		return true;
+	case OPERAND_SPECIAL:
+		return !special_varies(o->special);
+	case OPERAND_REG:
+		if (o >= vs->fn->operands && o < vs->fn->operands + vs->fn->noperands)
+			node = vs->ssa.node_of[o - vs->fn->operands];
+		else
+			node = ssa_node_before(&((struct values *)(uintptr_t)vs)->ssa, insn, o->id);
+		return node != NONE && node < vs->nsolved && !vs->varies[node];
+	case OPERAND_MEM: {
+		const struct operand *base = operand_child(vs->fn, o, 0);
+
+		if (!base || !value_uniform(vs, insn, base))
+			return false;
+		return !o->indexed || value_uniform(vs, insn, operand_child(vs->fn, o, 1));
+	}
+	case OPERAND_SINK:
+	case OPERAND_LABEL:
+	case OPERAND_LIST:
+	case OPERAND_PAIR:
+	case OPERAND_TUPLE:
+	case OPERAND_NAME:
+		break;
+	}
+	return false;
+}
