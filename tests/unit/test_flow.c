@@ -17,7 +17,7 @@ struct row {
 	const char *name, *body, *edges, *demands;
 };
 
-#define COPY "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 512;\n"
+#define COPY "cp.async.bulk.global.shared::cta.bulk_group [drain], [tile], 512;\n"
 #define BULK_LOAD \
 	"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [%rd1], 512, [full];\n"
 
@@ -76,19 +76,19 @@ static const struct row rows[] = {
 		"1>11o", "1|11"},
 	{"code behind ret is not reached", "ret;\nst.shared.u32 [tile], 1;\n" COPY "ret;", "", ""},
 	{"cp.async in flight is no edge yet",
-		"cp.async.ca.shared.global [tile], [%rd1], 4;\n" COPY "ret;", "", ""},
+		"cp.async.ca.shared.global [tile], [source], 4;\n" COPY "ret;", "", ""},
 	{"cp.async waited for",
-		"cp.async.ca.shared.global [tile], [%rd1], 4;\ncp.async.wait_all;\n" COPY "ret;", "1>3o", "2|3"},
+		"cp.async.ca.shared.global [tile], [source], 4;\ncp.async.wait_all;\n" COPY "ret;", "1>3o", "2|3"},
 	{"a fence before the wait does not count",
-		"cp.async.ca.shared.global [tile], [%rd1], 4;\nfence.proxy.async.shared::cta;\n"
+		"cp.async.ca.shared.global [tile], [source], 4;\nfence.proxy.async.shared::cta;\n"
 		"cp.async.wait_all;\n" COPY "ret;",
 		"1>4o", "3|4"},
 	{"a fence behind the wait does",
-		"cp.async.ca.shared.global [tile], [%rd1], 4;\ncp.async.wait_all;\n"
+		"cp.async.ca.shared.global [tile], [source], 4;\ncp.async.wait_all;\n"
 		"fence.proxy.async.shared::cta;\n" COPY "ret;",
 		"", ""},
 	{"wait_group 1 may leave it in flight: a second wait, a second fence",
-		"cp.async.ca.shared.global [tile], [%rd1], 4;\ncp.async.commit_group;\ncp.async.wait_group 1;\n"
+		"cp.async.ca.shared.global [tile], [source], 4;\ncp.async.commit_group;\ncp.async.wait_group 1;\n"
 		"fence.proxy.async.shared::cta;\ncp.async.wait_group 0;\n" COPY "ret;",
 		"1>6o", "3,5|6"},
 	{"two threads, the writer's own fence before the barrier",
