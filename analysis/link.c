@@ -2,9 +2,10 @@
 /*
  * In: a module and a root. Out: the root with every body that it can call behind it, and which call
  * enters which copy. Copies are made breadth first, each call site its own, until the flat function
- * has LIMIT instructions or a call chain is DEPTH long; from then on, and for recursion, the callee's
- * first copy is entered again. Invariant: every path of the program is a path of the flat function;
- * a call that closes a cycle can also be passed by, because its caller's registers survive it.
+ * has LIMIT instructions (those of bodies without a copy yet counted in) or a call chain is DEPTH long;
+ * from then on, and for recursion, the callee's first copy is entered again. Invariant: every path of
+ * the program is a path of the flat function; a call that closes a cycle can also be passed by,
+ * because its caller's registers survive it.
  */
 #include "analysis/link.h"
 
@@ -30,6 +31,7 @@ struct linker {
 	uint32_t ncopies, copies_cap;
 	struct link_edge *edges;
 	uint32_t nedges, edges_cap;
+	uint64_t unseen;                 /* instructions of bodies that can be called and have no copy yet */
 	bool failed;
 };
 
@@ -320,7 +322,7 @@ static uint32_t copy_for(struct linker *l, uint32_t caller, uint32_t function)
 	uint32_t again = copy_in_chain(l, caller, function);
 
 	if (again == NONE && (l->copies[caller].depth >= DEPTH ||
-				     l->fn->ninsns + body->ninsns > LIMIT))
+				     l->fn->ninsns + body->ninsns + l->unseen > LIMIT))
 		again = l->shared[function];
 	if (again != NONE) {
 		l->out->shared_copies = true;
@@ -328,8 +330,11 @@ static uint32_t copy_for(struct linker *l, uint32_t caller, uint32_t function)
 	}
 	uint32_t copy = copy_body(l, body, caller);
 
-	if (l->shared[function] == NONE)
+	if (l->shared[function] == NONE) {
 		l->shared[function] = copy;
+		if (function != l->copies[0].function)
+			l->unseen -= body->ninsns;
+	}
 	return copy;
 }
 
@@ -439,6 +444,26 @@ static bool calls_bodies(struct linker *l, const struct function *root)
 	return bodies;
 }
 
+/* Every body needs one copy: what these take is not for the others. The list grows behind the loop. */
+static void read_reachable(struct linker *l)
+{
+	struct link_callees c = {0};
+
+	for (uint32_t k = 0; k < l->out->nbodies && !l->failed; k++) {
+		const struct function *body = l->out->bodies[k];
+
+		for (uint32_t i = 0; i < body->ninsns; i++) {
+			if (body->insns[i].op != OP_call)
+				continue;
+			link_callees(l->module, body, &body->insns[i], l->arena, &c);
+			for (uint32_t n = 0; n < c.n; n++)
+				body_of(l, c.v[n]);
+		}
+		if (k)
+			l->unseen += body->ninsns;
+	}
+}
+
 static const bool *unknown_by_insn(const struct linker *l)
 {
 	bool *unknown = ARENA_NEW(l->arena, bool, l->fn->ninsns + 1);
@@ -463,6 +488,9 @@ static void flatten(struct linker *l, const struct function *root)
 	l->fn->pragmas = NULL;
 	l->fn->hints = NULL;
 	l->out->nunknown_calls = 0;
+	read_reachable(l);
+	if (l->failed)
+		return;
 	copy_body(l, root, NONE);
 	link_copies(l);
 	if (l->failed)
