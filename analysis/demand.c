@@ -277,8 +277,14 @@ static void own_sources(struct demands *d, uint32_t f, struct list *out)
 		return;
 	}
 	for (uint32_t e = 0; e < s->nevents; e++)
-		if (s->events[e].kind == EVENT_WAIT)
+		if (s->events[e].kind == EVENT_WAIT && s->unit->accesses.v[fact->access].cp_async)
 			list_add(d, out, s->events[e].insn);
+}
+
+/* The data leave when they are complete, behind the thread's back: no point of its own covers them. */
+static bool publishes_at_completion(const struct sync_site *site)
+{
+	return site->cp_async || site->self;
 }
 
 static uint32_t site_insn(const struct flow_setup *s, uint32_t site)
@@ -296,15 +302,16 @@ static void writer_side(struct demands *d, uint32_t f)
 		list_add(d, &sinks, s->events[e].insn);
 	if (bits_any(d->meets_foreign[f]))
 		for (uint32_t r = 0; r < s->handoffs.n; r++)
-			if (!s->handoffs.sites[r].cp_async && bits_has(s->sent_own[r], f) &&
+			if (!publishes_at_completion(&s->handoffs.sites[r]) &&
+				bits_has(s->sent_own[r], f) &&
 				reaches(d, r, f))
 				list_add(d, &sinks, site_insn(s, r));
 	own_sources(d, f, &sources);
 	demand_add(d, f, &sources, &sinks, d->own_at[f], false);
 }
 
-/* Acquires that hear the fact from a partner without a writer-side point (`only_cp_async`), or at all. */
-static void waiting_side(struct demands *d, uint32_t f, bool only_cp_async)
+/* Acquires that hear the fact from a partner without a writer-side point (`only_deferred`), or at all. */
+static void waiting_side(struct demands *d, uint32_t f, bool only_deferred)
 {
 	struct flow_setup *s = d->s;
 	struct list sources = {0}, sinks = {0};
@@ -316,7 +323,7 @@ static void waiting_side(struct demands *d, uint32_t f, bool only_cp_async)
 		for (uint32_t i = 0; i < from->n && !heard; i++) {
 			const struct sync_site *r = &s->handoffs.sites[from->v[i]];
 
-			heard = (r->cp_async || !only_cp_async) &&
+			heard = (publishes_at_completion(r) || !only_deferred) &&
 				(bits_has(s->sent_own[from->v[i]], f) ||
 					bits_has(s->sent_foreign[from->v[i]], f));
 		}

@@ -78,7 +78,7 @@ static void add_facts(struct collector *c, uint32_t access, uint8_t space)
 	bool cross = c->crossing && (space != SPACE_SHARED || c->peers);
 
 	for (uint8_t form = 0; form < FORM_COUNT; form++) {
-		bool wanted = form == FORM_PENDING || (form == FORM_INFLIGHT && g->cp_async) ||
+		bool wanted = form == FORM_PENDING || (form == FORM_INFLIGHT && (g->cp_async || g->st_async)) ||
 			(form > FORM_INFLIGHT && cross);
 
 		id[form] = NONE;

@@ -10,7 +10,7 @@
 
 enum fact_form {
 	FORM_PENDING,  /* done, not fenced: an edge where it meets its async access in this CTA */
-	FORM_INFLIGHT, /* cp.async not waited for: no fence covers it yet, and no edge: a missing wait is another bug */
+	FORM_INFLIGHT, /* cp.async or st.async not waited for: no fence covers it yet, and no edge: a missing wait is another bug */
 	FORM_FENCED,   /* fenced in the writer's CTA; kept because another CTA wants its own fence (spec 3.3) */
 	FORM_ARRIVED,  /* handed to another CTA unfenced */
 	FORM_WEAK,     /* handed to another CTA after a writer-side fence only: `possible` */

@@ -122,6 +122,11 @@ static bool waits_for_all(const struct flow_setup *s, uint32_t insn)
 	return n && n->kind == OPERAND_IMM && n->imm == 0;
 }
 
+static bool is_cp_async(const struct flow_setup *s, uint32_t fact)
+{
+	return s->unit->accesses.v[s->facts.v[fact].access].cp_async;
+}
+
 /* cp.async.wait: what was in flight is complete and from now on needs its fence; with N > 0 some
  * groups may still be in flight. A group not committed stays in flight under wait_group: counted as
  * complete too, which only adds. */
@@ -131,7 +136,7 @@ static void do_wait(struct flow_setup *s, uint32_t insn)
 
 	for (uint32_t f = bits_next(s->facts.inflight, 0); f != NONE;
 		f = bits_next(s->facts.inflight, f + 1)) {
-		if (!bits_has(s->now.own, f))
+		if (!bits_has(s->now.own, f) || !is_cp_async(s, f))
 			continue;
 		set_everywhere(s, s->facts.v[f].sibling[FORM_PENDING]);
 		if (!all)
@@ -164,12 +169,17 @@ static void cross(struct flow_setup *s, struct bits set)
 static void publish(struct flow_setup *s, const struct sync_site *site, struct bits set,
 	struct bits out)
 {
-	if (site->cp_async) {
+	if (site->cp_async || site->self) {
 		bits_zero(out);
 		for (uint32_t f = bits_next(s->facts.inflight, 0); f != NONE;
-			f = bits_next(s->facts.inflight, f + 1))
-			if (bits_has(set, f))
+			f = bits_next(s->facts.inflight, f + 1)) {
+			const struct access *g = &s->unit->accesses.v[s->facts.v[f].access];
+
+			if (bits_has(set, f) && (site->self ? g->insn == site->insn : g->cp_async))
 				bits_set(out, s->facts.v[f].sibling[FORM_PENDING]);
+		}
+		if (site->crosses)
+			cross(s, out);
 		return;
 	}
 	bits_copy(out, set);
@@ -192,7 +202,7 @@ static void do_release(struct flow_setup *s, uint32_t number)
 		return;
 	publish(s, site, under == NONE ? s->now.own : s->now.own_if[under], s->scratch);
 	grew |= bits_or(s->sent_own[number], s->scratch);
-	if (!site->resets && !site->cp_async && !site->is_exit) {
+	if (!site->resets && !site->cp_async && !site->self && !site->is_exit) {
 		publish(s, site, under == NONE ? s->now.foreign : s->now.foreign_if[under],
 			s->scratch);
 		grew |= bits_or(s->sent_foreign[number], s->scratch);

@@ -230,7 +230,8 @@ static void describe(struct flow_setup *s, const struct meeting *m, struct way *
 	if (way->n) {
 		edge->acquire = s->handoffs.sites[way->sites[0]].insn;
 		edge->release = s->handoffs.sites[way->sites[1]].insn;
-		edge->waiting_side |= s->handoffs.sites[way->sites[way->n - 1]].cp_async;
+		edge->waiting_side |= s->handoffs.sites[way->sites[way->n - 1]].cp_async ||
+			s->handoffs.sites[way->sites[way->n - 1]].self;
 	}
 	edge->path = make_path(s, edge, way, &edge->npath);
 }

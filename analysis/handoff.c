@@ -109,6 +109,17 @@ static void find_fences(struct pairing *p)
 	}
 }
 
+/* st.async and red.async complete at the mbarrier they name (ISA 9.7.9.12, 9.7.13.7): who waits there
+ * has what they wrote, and nothing else of their thread. */
+static bool publishes_itself(const struct effect *e)
+{
+	for (uint32_t t = 0; t < e->ntouches; t++)
+		if (e->touches[t].proxy == PROXY_GENERIC && e->touches[t].asynchronous &&
+			e->touches[t].writes && !e->touches[t].mbarrier)
+			return e->sync == SYNC_NONE && e->mbarrier_operand != UINT8_MAX;
+	return false;
+}
+
 static void collect(struct pairing *p)
 {
 	struct unit *unit = p->unit;
@@ -121,12 +132,15 @@ static void collect(struct pairing *p)
 		for (uint32_t i = block->first; i < block->first + block->count; i++) {
 			const struct effect *e = &unit->effects[i];
 
-			if (!carries(p, e))
+			bool self = publishes_itself(e);
+
+			if (!self && !carries(p, e))
 				continue;
 			struct sync_site *s = site_add(p, i, b);
 
+			s->self = self;
 			s->kind = e->sync;
-			s->releases = e->releases || e->sync == SYNC_BAR ||
+			s->releases = self || e->releases || e->sync == SYNC_BAR ||
 				e->sync == SYNC_BAR_ARRIVE || e->sync == SYNC_WARP ||
 				e->sync == SYNC_CPASYNC_ARRIVE || e->sync == SYNC_MBAR_ARRIVE ||
 				e->sync == SYNC_CLUSTER_ARRIVE;
@@ -135,7 +149,7 @@ static void collect(struct pairing *p)
 			s->cp_async = e->sync == SYNC_CPASYNC_ARRIVE;
 			s->full = takes_all(unit, i);
 			s->resets = s->full;
-			s->crosses = e->sync == SYNC_CLUSTER_ARRIVE ||
+			s->crosses = self || e->sync == SYNC_CLUSTER_ARRIVE ||
 				e->sync == SYNC_CLUSTER_WAIT || e->remote ||
 				(e->sync == SYNC_MEMORY && e->cluster_scope);
 			p->h->site_of[i] = p->h->n - 1;
@@ -376,8 +390,10 @@ static void pair_mbarriers(struct pairing *p)
 	for (uint32_t r = 0; r < h->n; r++) {
 		struct sync_site *release = &h->sites[r];
 
-		if ((release->kind != SYNC_MBAR_ARRIVE && release->kind != SYNC_CPASYNC_ARRIVE) ||
-			!release->releases || budget_spent(unit->budget))
+		bool arrives = release->kind == SYNC_MBAR_ARRIVE ||
+			release->kind == SYNC_CPASYNC_ARRIVE || release->self;
+
+		if (!arrives || !release->releases || budget_spent(unit->budget))
 			continue;
 		for (uint32_t a = 0; a < h->n; a++) {
 			struct sync_site *acquire = &h->sites[a];
@@ -464,7 +480,7 @@ static void pair_memory(struct pairing *p)
  * one earlier; what is still unfenced then is sent there. */
 static bool through_barrier(const struct sync_site *release, const struct sync_site *acquire)
 {
-	return !release->full && !release->crosses && !release->is_exit && !release->cp_async &&
+	return !release->full && !release->crosses && !release->is_exit && !release->cp_async && !release->self &&
 		release->max_phase != NONE && release->max_phase < acquire->min_phase;
 }
 

@@ -17,6 +17,7 @@ struct sync_site {
 	bool resets;     /* acquire after which foreign facts are exactly what the partners sent */
 	bool crosses;    /* its partner may be in another CTA */
 	bool cp_async;   /* publishes the thread's own cp.async data and nothing else */
+	bool self;       /* st.async, red.async: publishes what it writes itself, at its mbarrier */
 	bool is_exit;
 	bool unknown;    /* barrier id or mbarrier address not known */
 	uint32_t min_phase, max_phase; /* full barriers passed before it: fewest, most (NONE: no bound) */

@@ -21,6 +21,14 @@ struct row {
 #define BULK_LOAD \
 	"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [%rd1], 512, [full];\n"
 
+#define RELEASE_HALF "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;\n"
+#define ACQUIRE_HALF "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;\n"
+#define CLUSTER "barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;\n"
+/* two lines: the copy into a peer, or into the own CTA as far as anybody knows, is the second */
+#define PEER_COPY \
+	"mapa.shared::cluster.u32 %r2, %r3, %r4;\n" \
+	"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r2], [other], 512, [%r5];\n"
+
 static const struct row rows[] = {
 	{"a write reaches a copy", "st.shared.u32 [tile], 1;\n" COPY "ret;", "1>2o", "1|2"},
 	{"a fence between", "st.shared.u32 [tile], 1;\nfence.proxy.async.shared::cta;\n" COPY "ret;", "", ""},
@@ -97,10 +105,37 @@ static const struct row rows[] = {
 		"st.shared.u32 [tile], 1;\nbar.sync 0;\nfence.proxy.async.shared::cta;\n" COPY "ret;", "", ""},
 	{"through two hand-offs",
 		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra R;\n"
-		"st.shared.u32 [tile], 1;\nbar.arrive 1, 96;\nret;\nR:\nbar.sync 1, 96;\n"
-		"setp.lt.u32 %p2, %r1, 32;\n@%p2 bra I;\nbar.arrive 2, 64;\nret;\nI:\nbar.sync 2, 64;\n" COPY
-		"ret;",
+		"st.shared.u32 [tile], 1;\nbar.arrive 1, 96;\nret;\nR:\n"
+		"setp.lt.u32 %p2, %r1, 32;\n@%p2 bra I;\nbar.sync 1, 96;\nbar.arrive 2, 64;\nret;\nI:\n"
+		"bar.sync 2, 64;\n" COPY "ret;",
 		"4>15f", "4|5"},
+	{"fenced after the first hand-off, handed on clean by the second",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra R;\n"
+		"st.shared.u32 [tile], 1;\nbar.arrive 1, 96;\nret;\nR:\n"
+		"setp.lt.u32 %p2, %r1, 32;\n@%p2 bra I;\nbar.sync 1, 96;\n"
+		"fence.proxy.async.shared::cta;\nbar.arrive 2, 64;\nret;\nI:\nbar.sync 2, 64;\n" COPY "ret;",
+		"", ""},
+	{"a barrier of all threads brings the writer's own later fence",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra R;\n"
+		"st.shared.u32 [tile], 1;\nbar.arrive 1, 96;\nfence.proxy.async.shared::cta;\nbra.uni J;\nR:\n"
+		"bar.sync 1, 96;\nJ:\nbar.sync 0;\n" COPY "ret;",
+		"", ""},
+	{"without that barrier the first hand-off counts",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra R;\n"
+		"st.shared.u32 [tile], 1;\nbar.arrive 1, 96;\nfence.proxy.async.shared::cta;\nbra.uni J;\nR:\n"
+		"bar.sync 1, 96;\nJ:\n" COPY "ret;",
+		"4>11f", "4|5"},
+	{"both halves between the CTAs",
+		"st.shared.u32 [tile], 1;\n" RELEASE_HALF CLUSTER ACQUIRE_HALF PEER_COPY "ret;", "", ""},
+	{"the acquire half alone is nothing",
+		"st.shared.u32 [tile], 1;\nfence.acq_rel.cluster;\n" CLUSTER ACQUIRE_HALF PEER_COPY "ret;",
+		"1>7b", "1|3,7 w4|7"},
+	{"the release half alone is weak between CTAs",
+		"st.shared.u32 [tile], 1;\n" RELEASE_HALF CLUSTER PEER_COPY "ret;", "1>6fcw", "w4|6"},
+	{"a full fence behind the cluster barrier covers the peer's bytes",
+		"st.shared.u32 [tile], 1;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
+		"fence.proxy.async.shared::cluster;\n" PEER_COPY "ret;",
+		"", ""},
 	{"global memory", "ld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], 1;\n" BULK_LOAD "ret;", "2>3o",
 		"2|3"},
 	{"a global write needs a global fence",
