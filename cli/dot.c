@@ -46,7 +46,7 @@ static void print_text(const struct function *fn, const struct insn *insn, FILE 
 	bool blank = false;
 
 	fprintf(out, "%u: ", source_line(fn->module->source, insn->at.begin));
-	for (uint32_t i = insn->at.begin, n = 0; i < insn->at.end && n < 70; i++) {
+	for (uint32_t i = insn->at.begin, n = 0; i < insn->at.end && n < 56; i++) {
 		if (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r') {
 			blank = true;
 			continue;
@@ -71,7 +71,7 @@ static void print_block(const struct unit *unit, uint32_t b, const char *anchor,
 		uint32_t roles = roles_of(&unit->effects[k]);
 
 		all |= roles;
-		if (!roles || shown >= 24) {
+		if (!roles || shown >= 10) {
 			hidden++;
 			continue;
 		}

@@ -18,7 +18,7 @@
 struct dump {
 	const struct settings *settings;
 	FILE *out;
-	uint32_t roots;
+	uint32_t roots, pairs;
 };
 
 static uint32_t line_of(const struct unit *unit, uint32_t insn)
@@ -142,7 +142,8 @@ static void see(const struct analysis_view *view, const struct kernel_result *re
 	if (name && dump->settings->mode == MODE_DUMP && dump->settings->stage != STAGE_DOT)
 		fprintf(dump->out, "%s:\n", name);
 	if (dump->settings->mode == MODE_WHY)
-		why_print(view, dump->settings->why_generic, dump->settings->why_async, dump->out);
+		dump->pairs += why_print(
+			view, dump->settings->why_generic, dump->settings->why_async, dump->out);
 	else if (dump->settings->stage == STAGE_CFG)
 		dump_cfg(view->unit, dump->out);
 	else if (dump->settings->stage == STAGE_ADDRESSES)
@@ -222,6 +223,12 @@ static bool dump_analysed(struct source *source, struct dump *dump, bool color)
 	if (good && !dump->roots)
 		fprintf(stderr, "%s: note: no kernel to show\n", source->name);
 	fencepost_free(file.result);
+	if (good && dump->settings->mode == MODE_WHY && !dump->pairs) {
+		fprintf(stderr, "%s: error: no generic access of shared or global memory in line %u, or no async "
+				"one in line %u\n",
+			source->name, dump->settings->why_generic, dump->settings->why_async);
+		return false;
+	}
 	return good;
 }
 
@@ -238,7 +245,7 @@ int run_dump(const struct settings *settings)
 		fprintf(stderr, "fencepost: error: %s\n", error);
 		return 2;
 	}
-	struct dump dump = {settings, output.file, 0};
+	struct dump dump = {settings, output.file, 0, 0};
 
 	source.name = settings->paths[0];
 	good = source_read(&source, settings->paths[0], &diags);

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_BLOCKS 400
+#define MOST_BLOCKS 200
+#define MOST_PICTURES 24 /* of a file: each costs graphviz about half a second and the page 100 KB */
 
 static void mark(struct page_kernel *kernel, uint32_t line, uint8_t role)
 {
@@ -111,8 +112,11 @@ void page_see(const struct analysis_view *view, const struct kernel_result *resu
 	}
 	page->n++;
 	mark_lines(unit, kernel);
-	if ((result->async || result->nfindings) && unit->cfg.n <= MOST_BLOCKS)
+	if ((result->async || result->nfindings) && unit->cfg.n <= MOST_BLOCKS &&
+		page->npictures < MOST_PICTURES) {
 		kernel->picture = draw(view, kernel->name, page->anchor);
+		page->npictures++;
+	}
 }
 
 void page_free(struct page *page)

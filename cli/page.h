@@ -21,7 +21,7 @@ struct page_kernel {
 
 struct page {
 	struct page_kernel *v;
-	uint32_t n, cap;
+	uint32_t n, cap, npictures;
 	const char *anchor; /* prefix of the anchors of this file's lines */
 };
 

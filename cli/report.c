@@ -141,14 +141,14 @@ void print_summary(FILE *out, const struct settings *settings, const struct tota
 	count_word(out, &between, totals->kernels, "kernel", "kernels");
 	between = totals->kernels ? " of " : " in ";
 	count_word(out, &between, totals->files, "file", "files");
-	between = " (";
+	between = " (verdicts: ";
 	for (int i = 0; i < 4; i++)
 		if (totals->verdicts[i]) {
 			fprintf(out, "%s%u %s", between, totals->verdicts[i],
 				fencepost_verdict_name((enum fencepost_verdict)i));
 			between = ", ";
 		}
-	fputs(between[1] == ' ' ? ")" : "", out);
+	fputs(between[0] == ',' ? ")" : "", out);
 	between = "; ";
 	count_word(out, &between, totals->broken, "file with input errors", "files with input errors");
 	count_word(out, &between, totals->baseline, "known from the baseline", "known from the baseline");

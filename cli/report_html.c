@@ -290,6 +290,9 @@ static void put_kernel(struct report *report, struct listing *l, const char *nam
 			put_finding(l, l->file->result->findings[i]);
 	if (l->page && l->page->picture)
 		fprintf(out, "<div class=\"picture\">%s</div>\n", l->page->picture);
+	else if (l->page)
+		fprintf(out, "<p class=\"dim\">No picture of its %u blocks: --dump=dot prints one.</p>\n",
+			l->page->blocks);
 	if (l->page)
 		put_listing(l);
 	fputs("</template></div></details>\n", out);

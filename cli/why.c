@@ -106,14 +106,18 @@ static void print_pair(const struct analysis_view *view, uint32_t g, uint32_t a,
 			out);
 }
 
-void why_print(const struct analysis_view *view, uint32_t generic_line, uint32_t async_line, FILE *out)
+uint32_t why_print(const struct analysis_view *view, uint32_t generic_line, uint32_t async_line, FILE *out)
 {
 	const struct accesses *accesses = &view->unit->accesses;
+	uint32_t pairs = 0;
 
 	for (uint32_t g = 0; g < accesses->n; g++)
 		for (uint32_t a = 0; a < accesses->n; a++)
 			if (accesses->v[g].proxy == PROXY_GENERIC && accesses->v[a].proxy == PROXY_ASYNC &&
 				line_of(view->unit, accesses->v[g].insn) == generic_line &&
-				line_of(view->unit, accesses->v[a].insn) == async_line)
+				line_of(view->unit, accesses->v[a].insn) == async_line) {
 				print_pair(view, g, a, out);
+				pairs++;
+			}
+	return pairs;
 }
