@@ -272,7 +272,8 @@ static void set_changes(const struct analysis_view *view, const uint32_t *of_edg
 	struct kernel_result *result)
 {
 	const struct function *fn = view->unit->fn;
-	uint32_t cap = 0;
+	uint32_t *listed = ARENA_NEW(view->unit->arena, uint32_t, result->nfindings + 1);
+	uint32_t cap = 0; /* listed: by finding, 1 + the change that lists it */
 
 	for (uint32_t i = 0; i < view->plan->nchanges; i++) {
 		const struct fence_change *change = &view->plan->changes[i];
@@ -290,12 +291,11 @@ static void set_changes(const struct analysis_view *view, const uint32_t *of_edg
 		fence.fixes = ARENA_NEW(keep, uint32_t, change->nedges + 1);
 		for (uint32_t e = 0; e < change->nedges; e++) {
 			uint32_t finding = of_edge[change->edges[e]];
-			bool there = finding == NONE;
 
-			for (uint32_t j = 0; j < fence.nfixes && !there; j++)
-				there = fence.fixes[j] == finding;
-			if (!there)
-				fence.fixes[fence.nfixes++] = finding;
+			if (finding == NONE || listed[finding] == i + 1)
+				continue;
+			listed[finding] = i + 1;
+			fence.fixes[fence.nfixes++] = finding;
 		}
 		ARENA_PUSH(keep, result->changes, result->nchanges, cap, fence);
 	}

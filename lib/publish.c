@@ -241,17 +241,26 @@ static void publish_findings(struct publisher *p)
 	result->nfindings = p->n;
 }
 
-static uint32_t number_of(const struct publisher *p, const struct fixed *fixed)
+/* By root and its own number of a finding: the number in the published list, or NONE. */
+static uint32_t **number_findings(const struct publisher *p)
 {
+	uint32_t **numbers = ARENA_NEW(p->arena, uint32_t *, p->job->roots.n + 1);
+
+	for (uint32_t r = 0; r < p->job->roots.n; r++) {
+		uint32_t n = p->job->roots.v[r].result.nfindings + 1;
+
+		numbers[r] = ARENA_NEW(p->arena, uint32_t, n);
+		memset(numbers[r], 0xff, sizeof(**numbers) * n);
+	}
 	for (uint32_t i = 0; i < p->n; i++)
-		if (p->v[i].root == fixed->root && p->v[i].number == fixed->finding)
-			return i;
-	return NONE;
+		numbers[p->v[i].root][p->v[i].number] = i;
+	return numbers;
 }
 
 static void publish_fences(struct publisher *p)
 {
 	struct fencepost_result *result = &p->box->result;
+	uint32_t **numbers = number_findings(p);
 	struct fencepost_fence **list = ARENA_NEW(p->arena, struct fencepost_fence *, p->job->changes.n + 1);
 
 	for (uint32_t i = 0; i < p->job->changes.n; i++) {
@@ -270,7 +279,7 @@ static void publish_fences(struct publisher *p)
 				p->job->roots.v[change->root].result.function),
 			.reason = change->fence.reason};
 		for (uint32_t f = 0; f < change->nfixes; f++) {
-			uint32_t number = number_of(p, &change->fixes[f]);
+			uint32_t number = numbers[change->fixes[f].root][change->fixes[f].finding];
 
 			if (number != NONE)
 				fixes[fence->nfixes++] = number;
