@@ -280,12 +280,15 @@ static void set_changes(const struct analysis_view *view, const uint32_t *of_edg
 		bool at_end = change->before >= fn->ninsns;
 		struct result_fence fence = {.change = change->change,
 			.kind = change->kind,
+			.behind = change->behind,
 			.weight = change->weight,
 			.reason = keep_text(change->reason, keep)};
 
 		fence.at = at_end ? fn->end_at.begin
 			: change->change == CHANGE_INSERT ? fn->insns[change->before].insert_at
 							  : fn->insns[change->before].at.begin;
+		if (change->behind)
+			fence.at = source_rest_blank(fn->module->source, fn->insns[change->before].at.end);
 		if (!at_end)
 			fence.fence = fn->insns[change->before].at;
 		fence.fixes = ARENA_NEW(keep, uint32_t, change->nedges + 1);

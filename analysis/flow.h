@@ -13,6 +13,7 @@
 struct placed_fence {
 	uint32_t before;
 	uint8_t kind; /* enum fence_kind, FENCE_ASYNC_* */
+	bool behind;  /* it stands behind `before`, the last instruction of its block, instead */
 };
 
 /* Which fences are in force for a run. */

@@ -235,10 +235,13 @@ static int placed_order(const void *a, const void *b)
 {
 	const struct placed_fence *x = a, *y = b;
 
-	return x->before < y->before ? -1 : x->before > y->before;
+	if (x->before != y->before)
+		return x->before < y->before ? -1 : 1;
+	return (int)x->behind - (int)y->behind;
 }
 
-/* Events with the planned fences merged in; a planned fence stands before its instruction. */
+/* Events with the planned fences merged in; a planned fence stands before its instruction,
+ * or at the end of the block. */
 void flow_merge_events(struct flow_setup *s, const struct fence_view *view)
 {
 	struct unit *unit = s->unit;
@@ -268,7 +271,7 @@ void flow_merge_events(struct flow_setup *s, const struct fence_view *view)
 		s->events_of[b] = s->nevents;
 		for (; k < s->base_of[b + 1]; k++) {
 			for (; p < nplaced && placed[p].before < block->first + block->count &&
-				placed[p].before <= s->base[k].insn;
+				placed[p].before <= s->base[k].insn && !placed[p].behind;
 				p++)
 				s->events[s->nevents++] = (struct event){
 					.insn = placed[p].before,

@@ -204,8 +204,8 @@ static uint32_t candidates(const struct planner *p, struct candidate **v)
 	const struct scene *scene = &p->scene;
 	uint32_t n = 0;
 
-	*v = ARENA_NEW(scene->arena, struct candidate, scene->unit->fn->ninsns + 1);
-	for (uint32_t k = 0; k <= scene->unit->fn->ninsns; k++)
+	*v = ARENA_NEW(scene->arena, struct candidate, scene->points.graph.n);
+	for (uint32_t k = 0; k < scene->points.graph.n; k++)
 		if (scene->width[k] && scene_representative(scene, k) == k)
 			(*v)[n++] = (struct candidate){k, scene->points.cost[k]};
 	qsort(*v, n, sizeof(**v), by_weight);
@@ -275,7 +275,7 @@ static void drop_spare(struct planner *p)
 	struct candidate *v;
 	uint32_t n = candidates(p, &v);
 
-	p->settles = ARENA_NEW(p->scene.arena, struct ids, p->scene.unit->fn->ninsns + 1);
+	p->settles = ARENA_NEW(p->scene.arena, struct ids, p->scene.points.graph.n);
 	if (n == 1 && is_narrow(p->scene.width[v[0].point]) && settled_any(p))
 		return; /* nothing else did it */
 	for (uint32_t i = 0; i < n && !budget_spent(p->scene.unit->budget); i++)
@@ -346,7 +346,8 @@ static void emit(struct planner *p, uint8_t change, uint32_t at, enum fence_kind
 {
 	struct fence_change one = {.change = change,
 		.kind = (uint8_t)kind,
-		.before = at,
+		.before = points_insn(&p->scene.points, at),
+		.behind = points_is_behind(&p->scene.points, at),
 		.weight = p->scene.points.weight[at],
 		.edges = edges.v,
 		.nedges = edges.n,
@@ -461,6 +462,8 @@ static int by_place(const void *a, const void *b)
 
 	if (x->before != y->before)
 		return x->before < y->before ? -1 : 1;
+	if (x->behind != y->behind)
+		return x->behind ? 1 : -1;
 	if (x->change != y->change)
 		return x->change < y->change ? -1 : 1;
 	return x->kind < y->kind ? -1 : x->kind > y->kind;

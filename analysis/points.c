@@ -75,14 +75,66 @@ static bool falls_off(const struct unit *unit, uint32_t insn)
 	return b && b->exits && insn == b->first + b->count - 1 && !unit->effects[insn].is_exit;
 }
 
-static void add_succ(const struct unit *unit, uint32_t insn, uint32_t *succ, uint32_t *n)
+/* The block runs on into one that others enter as well: a fence at its end is not paid by those. */
+static bool has_end_point(const struct unit *unit, const struct block *b)
 {
+	const struct function *fn = unit->fn;
+	uint32_t last = b->first + b->count - 1;
+
+	if (!b->count || b->succ.n != 1 || last + 1 >= fn->ninsns || unit->effects[last].is_branch ||
+		unit->effects[last].is_call || fn->insns[last].op == OP_LINK_MOV)
+		return false;
+	const struct block *next = &unit->cfg.blocks[b->succ.v[0]];
+	const struct insn *a = &fn->insns[last], *c = &fn->insns[last + 1];
+
+	return next->first == last + 1 && next->pred.n > 1 && a->origin == c->origin &&
+	       a->context == c->context && a->at.end <= c->at.begin &&
+	       source_rest_blank(fn->module->source, a->at.end) != NONE;
+}
+
+static void find_ends(struct points *points, struct arena *arena)
+{
+	const struct unit *unit = points->unit;
+
+	points->behind = ARENA_NEW(arena, uint32_t, unit->cfg.n + 1);
+	points->end_of = ARENA_NEW(arena, uint32_t, unit->fn->ninsns + 1);
+	memset(points->end_of, 0xff, sizeof(uint32_t) * ((size_t)unit->fn->ninsns + 1));
+	for (uint32_t b = 0; b < unit->cfg.n; b++) {
+		const struct block *block = &unit->cfg.blocks[b];
+
+		if (!has_end_point(unit, block))
+			continue;
+		uint32_t last = block->first + block->count - 1;
+
+		points->end_of[last] = unit->fn->ninsns + 1 + points->nbehind;
+		points->behind[points->nbehind++] = last;
+	}
+}
+
+bool points_is_behind(const struct points *points, uint32_t point)
+{
+	return point > points->unit->fn->ninsns;
+}
+
+uint32_t points_insn(const struct points *points, uint32_t point)
+{
+	return points_is_behind(points, point) ? points->behind[point - points->unit->fn->ninsns - 1]
+					       : point;
+}
+
+static void add_succ(const struct points *points, uint32_t insn, uint32_t *succ, uint32_t *n)
+{
+	const struct unit *unit = points->unit;
 	const struct block *b = block_of(unit, insn);
 
 	if (!b)
 		return;
 	if (insn + 1 < b->first + b->count) {
 		succ[(*n)++] = insn + 1;
+		return;
+	}
+	if (points->end_of[insn] != NONE) {
+		succ[(*n)++] = points->end_of[insn];
 		return;
 	}
 	for (uint32_t i = 0; i < b->succ.n; i++)
@@ -94,20 +146,25 @@ static void add_succ(const struct unit *unit, uint32_t insn, uint32_t *succ, uin
 static void build_graph(struct points *points, struct arena *arena)
 {
 	const struct unit *unit = points->unit;
-	uint32_t n = unit->fn->ninsns, edges = 1, m = 0;
+	uint32_t n = unit->fn->ninsns, all = n + 1 + points->nbehind, edges = 1, m = 0;
 
 	for (uint32_t b = 0; b < unit->cfg.n; b++)
-		edges += unit->cfg.blocks[b].count + unit->cfg.blocks[b].succ.n + 1;
-	uint32_t *first = ARENA_NEW(arena, uint32_t, n + 2), *succ = ARENA_NEW(arena, uint32_t, edges);
+		edges += unit->cfg.blocks[b].count + unit->cfg.blocks[b].succ.n + 2;
+	uint32_t *first = ARENA_NEW(arena, uint32_t, all + 1), *succ = ARENA_NEW(arena, uint32_t, edges);
 
 	for (uint32_t k = 0; k < n; k++) {
 		first[k] = m;
-		add_succ(unit, k, succ, &m);
+		add_succ(points, k, succ, &m);
 	}
-	first[n] = first[n + 1] = m;
-	points->cost = ARENA_NEW(arena, uint64_t, n + 1);
-	points->kills = ARENA_NEW(arena, uint8_t, n + 1);
-	points->graph = (struct cut_graph){.n = n + 1,
+	first[n] = m;
+	for (uint32_t i = 0; i < points->nbehind; i++) {
+		first[n + 1 + i] = m;
+		succ[m++] = points->behind[i] + 1;
+	}
+	first[all] = m;
+	points->cost = ARENA_NEW(arena, uint64_t, all);
+	points->kills = ARENA_NEW(arena, uint8_t, all);
+	points->graph = (struct cut_graph){.n = all,
 		.first = first,
 		.succ = succ,
 		.cost = points->cost,
@@ -154,7 +211,7 @@ static void build_weights(struct points *points, struct arena *arena)
 	const struct function *fn = unit->fn;
 	uint64_t *of_block = ARENA_NEW(arena, uint64_t, unit->cfg.n + 1);
 
-	points->weight = ARENA_NEW(arena, uint64_t, fn->ninsns + 1);
+	points->weight = ARENA_NEW(arena, uint64_t, points->graph.n);
 	for (uint32_t b = 0; b < unit->cfg.n; b++)
 		of_block[b] = ten_to(unit->cfg.blocks[b].loop_depth);
 	for (uint32_t i = 0; i < fn->npragmas; i++) {
@@ -169,6 +226,8 @@ static void build_weights(struct points *points, struct arena *arena)
 		points->weight[k] =
 			unit->cfg.block_of[k] == NONE ? 0 : of_block[unit->cfg.block_of[k]];
 	points->weight[fn->ninsns] = 1;
+	for (uint32_t i = 0; i < points->nbehind; i++)
+		points->weight[fn->ninsns + 1 + i] = points->weight[points->behind[i]];
 }
 
 /* ---- copies ---- */
@@ -198,14 +257,30 @@ static void join_copies(struct points *points, const struct by_text *v, uint32_t
 		points->weight[v[i].insn] = sum;
 }
 
+/* The ends of blocks are copies as their last instructions are, where all of these have one. */
+static void join_ends(struct points *points)
+{
+	uint32_t n = points->unit->fn->ninsns;
+
+	for (uint32_t i = 0; i < points->nbehind; i++) {
+		uint32_t k = points->behind[i], next = points->sibling[k];
+
+		points->weight[n + 1 + i] = points->weight[k];
+		if (points->end_of[next] == NONE) /* cut off or joined otherwise in another copy: not to be had */
+			points->weight[n + 1 + i] = CUT_FORBIDDEN;
+		else
+			points->sibling[n + 1 + i] = points->end_of[next];
+	}
+}
+
 static void find_copies(struct points *points, struct arena *arena)
 {
 	const struct function *fn = points->unit->fn;
 	bool linked = false;
 	uint32_t n = 0;
 
-	points->sibling = ARENA_NEW(arena, uint32_t, fn->ninsns + 1);
-	for (uint32_t k = 0; k <= fn->ninsns; k++) {
+	points->sibling = ARENA_NEW(arena, uint32_t, points->graph.n);
+	for (uint32_t k = 0; k < points->graph.n; k++) {
 		points->sibling[k] = k;
 		linked |= k < fn->ninsns && fn->insns[k].context;
 	}
@@ -223,6 +298,7 @@ static void find_copies(struct points *points, struct arena *arena)
 		if (j > i + 1)
 			join_copies(points, v + i, j - i);
 	}
+	join_ends(points);
 }
 
 /* ---- taboo ---- */
@@ -337,8 +413,8 @@ static void avoid_batches(struct points *points, struct arena *arena)
 /* What is taboo in one copy is in all. */
 static void share_costs(struct points *points, struct arena *arena)
 {
-	uint32_t n = points->unit->fn->ninsns;
-	struct bits done = bits_new(arena, n + 1);
+	uint32_t n = points->graph.n;
+	struct bits done = bits_new(arena, n);
 
 	for (uint32_t k = 0; k < n; k++) {
 		uint64_t most = points->cost[k];
@@ -361,7 +437,7 @@ static void build_costs(struct points *points, struct arena *arena)
 	const struct unit *unit = points->unit;
 	const struct function *fn = unit->fn;
 
-	for (uint32_t k = 0; k <= fn->ninsns; k++)
+	for (uint32_t k = 0; k < points->graph.n; k++)
 		points->cost[k] = points->weight[k];
 	avoid_batches(points, arena);
 	for (uint32_t k = 0; k < fn->ninsns; k++) {
@@ -370,12 +446,21 @@ static void build_costs(struct points *points, struct arena *arena)
 		if (unit->effects[k].is_call && unit->cfg.block_of[k] != NONE)
 			forbid_call(points, k);
 	}
+	for (uint32_t i = 0; i < points->nbehind; i++) {
+		uint32_t k = points->behind[i], end = fn->ninsns + 1 + i;
+
+		if (points->cost[k + 1] >= CUT_AVOID) /* inside of what the next one is inside of */
+			points->cost[end] = points->cost[k + 1];
+		if (unit->leave && unit->leave[k] & LEAVE_TEXT)
+			points->cost[end] = CUT_FORBIDDEN;
+	}
 	share_costs(points, arena);
 }
 
 void points_build(const struct unit *unit, struct arena *arena, struct points *points)
 {
 	*points = (struct points){.unit = unit};
+	find_ends(points, arena);
 	build_graph(points, arena);
 	build_weights(points, arena);
 	find_copies(points, arena);

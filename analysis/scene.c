@@ -9,20 +9,21 @@
 
 void scene_build(struct unit *unit, struct flow_setup *setup, struct scene *scene)
 {
-	uint32_t n = unit->fn->ninsns;
+	uint32_t n;
 
 	*scene = (struct scene){.unit = unit, .setup = setup, .arena = unit->arena};
 	points_build(unit, scene->arena, &scene->points);
-	scene->existing = ARENA_NEW(scene->arena, uint8_t, n + 1);
-	scene->width = ARENA_NEW(scene->arena, uint8_t, n + 1);
+	n = scene->points.graph.n;
+	scene->existing = ARENA_NEW(scene->arena, uint8_t, n);
+	scene->width = ARENA_NEW(scene->arena, uint8_t, n);
 	scene->points.graph.given = scene->width;
-	for (uint32_t k = 0; k < n; k++)
+	for (uint32_t k = 0; k < unit->fn->ninsns; k++)
 		scene->existing[k] = unit->effects[k].fence;
 }
 
 void scene_copy(const struct scene *from, struct scene *scene)
 {
-	uint32_t n = from->unit->fn->ninsns + 1;
+	uint32_t n = from->points.graph.n;
 
 	*scene = *from;
 	scene->existing = ARENA_NEW(scene->arena, uint8_t, n);
@@ -61,23 +62,24 @@ void scene_change(struct scene *scene, uint32_t insn, enum fence_kind kind)
 
 static void list_placed(struct scene *scene)
 {
-	uint32_t n = scene->unit->fn->ninsns, count = 0;
+	uint32_t n = scene->points.graph.n, count = 0;
 
-	for (uint32_t k = 0; k <= n; k++)
+	for (uint32_t k = 0; k < n; k++)
 		count += scene->width[k] ? 2 : 0;
 	if (count >= scene->placed_cap) {
 		scene->placed_cap = 2 * count + 8;
 		scene->placed = ARENA_NEW(scene->arena, struct placed_fence, scene->placed_cap);
 	}
 	count = 0;
-	for (uint32_t k = 0; k <= n; k++) {
+	for (uint32_t k = 0; k < n; k++) {
 		enum fence_kind kinds[2];
 
 		if (!scene->width[k])
 			continue;
 		fence_kinds(scene->width[k], kinds);
 		for (uint32_t i = 0; i < 2 && kinds[i] != FENCE_NONE; i++)
-			scene->placed[count++] = (struct placed_fence){k, (uint8_t)kinds[i]};
+			scene->placed[count++] = (struct placed_fence){points_insn(&scene->points, k),
+				(uint8_t)kinds[i], points_is_behind(&scene->points, k)};
 	}
 	scene->view = (struct fence_view){
 		.existing = scene->existing, .placed = scene->placed, .nplaced = count};
@@ -108,9 +110,38 @@ void scene_solve_own(struct scene *scene, struct flow *flow)
 	solve(scene, flow, true, true);
 }
 
+static bool has(const uint32_t *v, uint32_t n, uint32_t item)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (v[i] == item)
+			return true;
+	return false;
+}
+
+/* At the end of a block is pending what is so before the next one, if it came this way. */
+static void add_ends(struct scene *scene, struct demand *demand)
+{
+	const struct points *points = &scene->points;
+	struct bits pending = bits_new(scene->arena, points->graph.n);
+
+	memcpy(pending.words, demand->pending.words, sizeof(uint64_t) * demand->pending.nwords);
+	for (uint32_t i = 0; i < points->nbehind; i++) {
+		uint32_t k = points->behind[i];
+
+		if (!bits_has(pending, k + 1))
+			continue;
+		if ((bits_has(pending, k) && !cut_covers(points->kills[k], demand->width)) ||
+			has(demand->sources, demand->nsources, k))
+			bits_set(pending, points->unit->fn->ninsns + 1 + i);
+	}
+	demand->pending = pending;
+}
+
 void scene_demands(struct scene *scene, const struct flow *flow, struct demand **demands, uint32_t *n)
 {
 	flow_demands(scene->setup, flow, &scene->view, demands, n);
+	for (uint32_t i = 0; i < *n; i++)
+		add_ends(scene, &(*demands)[i]);
 }
 
 uint32_t scene_representative(const struct scene *scene, uint32_t point)
@@ -126,7 +157,7 @@ uint64_t scene_weight(const struct scene *scene)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t k = 0; k <= scene->unit->fn->ninsns; k++) {
+	for (uint32_t k = 0; k < scene->points.graph.n; k++) {
 		uint64_t weight = scene->points.weight[k];
 
 		if (scene_representative(scene, k) != k)

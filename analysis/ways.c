@@ -40,9 +40,17 @@ static bool is_sink(const struct demand *demand, uint32_t p)
 	return false;
 }
 
+/* Also behind a fence that ends a block, if the next one is reached with the access pending some other way. */
+static bool is_pending(const struct ways *ways, const struct demand *demand, uint32_t p)
+{
+	if (points_is_behind(&ways->scene->points, p))
+		p = points_insn(&ways->scene->points, p) + 1;
+	return bits_has(demand->pending, p);
+}
+
 static void go(struct ways *ways, uint32_t p, const struct demand *demand, struct bits seen, uint32_t *last)
 {
-	if (bits_has(seen, p) || !bits_has(demand->pending, p))
+	if (bits_has(seen, p) || !is_pending(ways, demand, p))
 		return;
 	bits_set(seen, p);
 	ways->queue[(*last)++] = p;
@@ -125,7 +133,7 @@ void ways_nearby(struct ways *ways, uint32_t from, bool backwards, struct bits n
 	while (first < last) {
 		uint32_t p = ways->queue[first++];
 
-		if (p < unit->fn->ninsns && !stops(unit, p))
+		if (p != unit->fn->ninsns && (p > unit->fn->ninsns || !stops(unit, p)))
 			step(ways, p, backwards, nearby, &last);
 	}
 }

@@ -180,3 +180,15 @@ struct slice source_line_text(struct source *source, uint32_t line)
 		end--;
 	return (struct slice){source->text + begin, end - begin};
 }
+
+uint32_t source_rest_blank(const struct source *source, uint32_t at)
+{
+	const char *text = source->text;
+
+	while (at < source->size && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\f'))
+		at++;
+	if (at + 1 < source->size && text[at] == '/' && text[at + 1] == '/')
+		while (at < source->size && text[at] != '\n')
+			at++;
+	return at < source->size && text[at] == '\n' ? at + 1 : NONE;
+}

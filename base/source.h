@@ -23,4 +23,6 @@ void source_free(struct source *);
 uint32_t source_line(struct source *, uint32_t offset);
 uint32_t source_column(struct source *, uint32_t offset);
 /* The line's text without its end-of-line bytes. */
+/* The start of the next line if nothing but blanks and a `//` comment stands between `at` and it; else NONE. */
+uint32_t source_rest_blank(const struct source *, uint32_t at);
 struct slice source_line_text(struct source *, uint32_t line);

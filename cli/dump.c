@@ -100,7 +100,7 @@ static void dump_plan(const struct analysis_view *view, FILE *out)
 		if (c->change != CHANGE_REMOVE)
 			fprintf(out, " %s", fence_text(c->kind));
 		fprintf(out, " %s line %u, weight %llu, settles",
-			c->change == CHANGE_INSERT ? "before" : "in", line_of(unit, c->before),
+			c->change != CHANGE_INSERT ? "in" : c->behind ? "behind" : "before", line_of(unit, c->before),
 			(unsigned long long)c->weight);
 		for (uint32_t e = 0; e < c->nedges; e++) {
 			const struct edge *edge = &view->flow->edges[c->edges[e]];

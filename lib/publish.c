@@ -252,8 +252,10 @@ static uint32_t **number_findings(const struct publisher *p)
 		numbers[r] = ARENA_NEW(p->arena, uint32_t, n);
 		memset(numbers[r], 0xff, sizeof(**numbers) * n);
 	}
-	for (uint32_t i = 0; i < p->n; i++)
-		numbers[p->v[i].root][p->v[i].number] = i;
+	for (uint32_t i = 0; i < p->n; i++) /* findings about hints have no number in a root */
+		if (p->v[i].root < p->job->roots.n &&
+			p->v[i].number < p->job->roots.v[p->v[i].root].result.nfindings)
+			numbers[p->v[i].root][p->v[i].number] = i;
 	return numbers;
 }
 

@@ -57,6 +57,16 @@ static struct slice spelling(uint8_t kind)
 	return (struct slice){text, strlen(text)};
 }
 
+/* Of the line that ends before `at`. */
+static struct slice indentation(const struct source *source, uint32_t at)
+{
+	uint32_t start = line_start(source, at - 1), end = start;
+
+	while (end < at && is_blank(source->text[end]))
+		end++;
+	return (struct slice){source->text + start, end - start};
+}
+
 static struct edit insertion(const struct source *source, const struct result_fence *fence, bool alone,
 	struct arena *arena)
 {
@@ -66,6 +76,12 @@ static struct edit insertion(const struct source *source, const struct result_fe
 
 	if (!alone) /* the fence after it is taken away, and its line stays for this one */
 		return edit;
+	if (fence->behind) {
+		struct slice indent = indentation(source, fence->at);
+
+		edit.text = join(arena, indent, edit.text, newline(source, start));
+		return edit;
+	}
 	if (!only_blanks(source, start, fence->at)) {
 		edit.text = join(arena, edit.text, space, none);
 		return edit;

@@ -232,7 +232,7 @@ static void test_flow_view(void **state)
 	unit_text_analyse(&t);
 	struct flow_setup *setup = flow_prepare(&t.unit);
 	uint8_t existing[4] = {FENCE_NONE, FENCE_NONE, FENCE_NONE, FENCE_NONE};
-	struct placed_fence placed = {2, FENCE_ASYNC_CTA};
+	struct placed_fence placed = {.before = 2, .kind = FENCE_ASYNC_CTA};
 
 	flow_solve(setup, &(struct fence_view){.existing = existing}, &flow);
 	assert_int_equal(flow.nedges, 1);
