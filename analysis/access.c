@@ -119,6 +119,8 @@ static void add_touch(struct collector *c, uint32_t insn, uint8_t number)
 		a.bytes = e.bytes;
 		a.exact = e.exact && e.address.lo == e.address.hi;
 		a.extent_assumptions = e.assumptions;
+		a.has_ceiling = e.has_ceiling;
+		a.ceiling = e.ceiling;
 		roots = value_roots(c->values, insn, o);
 	}
 	find_spaces(c, &a, t, roots);

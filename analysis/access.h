@@ -25,6 +25,8 @@ struct access {
 	uint32_t object;      /* .shared symbol, or NONE; GLOBAL: parameter symbol through which it goes, or NONE */
 	bool exact;           /* address and size are exact for a given thread: an overlap is an overlap for certain */
 	uint32_t extent_assumptions; /* enum assumption bits on which `bytes` rests */
+	bool has_ceiling;            /* under ASSUME_MAP_GAP it touches no byte at or above `ceiling` */
+	int64_t ceiling;             /* offset on the base of `address` */
 	uint8_t assumed_spaces;      /* part of `spaces` that is left under ASSUME_PARAM_GLOBAL; 0: all of it */
 	bool hidden;                 /* GLOBAL: the address is inside a tensor map */
 	uint64_t roots;              /* GLOBAL: what the address was made from (value_roots); 0: not known */

@@ -5,6 +5,8 @@
  */
 #include "analysis/extent.h"
 
+#include "analysis/neighbours.h"
+
 #define ANY_BYTES UINT64_MAX
 
 struct expectation { /* mbarrier.expect_tx and arrive.expect_tx */
@@ -22,6 +24,7 @@ struct extents {
 	struct expectation *expected;
 	uint32_t nexpected, expected_cap;
 	bool any_unknown; /* some expectation has no bound */
+	struct neighbours *neighbours;
 };
 
 static uint64_t number_bound(const struct extents *x, uint32_t insn, const struct operand *o, bool *exact)
@@ -60,7 +63,9 @@ struct extents *extents_prepare(const struct function *fn, const struct cfg *cfg
 {
 	struct extents *x = ARENA_NEW(arena, struct extents, 1);
 
-	*x = (struct extents){fn, cfg, values, options, arena, NULL, 0, 0, false};
+	*x = (struct extents){fn, cfg, values, options, arena, NULL, 0, 0, false, NULL};
+	if (options->assume & ASSUME_MAP_GAP)
+		x->neighbours = neighbours_prepare(fn, cfg, values, arena);
 	for (uint32_t i = 0; i < fn->ninsns; i++)
 		if (cfg->block_of[i] != NONE)
 			collect_expectation(x, i);
@@ -95,9 +100,18 @@ static void limit(struct extent *e, uint64_t bytes, uint32_t assumption)
 	e->assumptions |= assumption;
 }
 
+static void limit_by_neighbours(struct extents *x, struct extent *e, uint32_t insn)
+{
+	if (!x->neighbours)
+		return;
+	limit(e, neighbours_gap(x->neighbours, insn, &e->address), ASSUME_MAP_GAP);
+	e->has_ceiling = neighbours_ceiling(x->neighbours, insn, &e->address, &e->ceiling);
+}
+
 static void limit_tensor(struct extents *x, struct extent *e, uint32_t insn, const struct touch *t)
 {
 	e->bytes = expected_bytes(x, insn, t->mbarrier_operand);
+	limit_by_neighbours(x, e, insn);
 	/* copies into different stages do not overlap, so none is longer than a stage */
 	if ((x->options->assume & ASSUME_STAGE_STRIDE) && e->address.stride >= 128 &&
 		(e->address.base == BASE_SYMBOL || e->address.base == BASE_DERIVED))
@@ -283,6 +297,8 @@ struct extent extent_of(struct extents *x, uint32_t insn, const struct touch *t)
 		matrix_extent(x, &e, insn, t);
 		break;
 	case EXTENT_TENSOR_STORE:
+		limit_by_neighbours(x, &e, insn);
+		break;
 	case EXTENT_WMMA:
 	case EXTENT_UNKNOWN:
 		break;

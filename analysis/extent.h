@@ -9,6 +9,8 @@ struct extent {
 	uint64_t bytes;        /* UINT64_MAX: to the end of the variable */
 	bool exact;            /* exactly these bytes, not only some of them */
 	uint32_t assumptions;
+	bool has_ceiling;      /* under ASSUME_MAP_GAP no byte at or above `ceiling` (on the address's base) */
+	int64_t ceiling;
 };
 
 struct extents;

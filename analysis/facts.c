@@ -135,8 +135,8 @@ static uint8_t meeting(struct collector *c, uint32_t g, uint32_t a)
 		return 0;
 	if (x->cp_async && x->writes && unit->options->cp_async_trust && !(spaces & SPACE_GLOBAL))
 		return 0;
-	struct overlap o = access_overlap(
-		unit->values, &unit->accesses, g, a, unit->options, unit->arena);
+	struct overlap o =
+		access_overlap(unit->values, &unit->accesses, g, a, unit->options, NULL);
 
 	if (!o.may) {
 		c->facts->pairs_ruled_out++;

@@ -169,10 +169,13 @@ static uint8_t confidence(struct flow_setup *s, const struct meeting *m, const s
 	const struct fact *fact = &s->facts.v[m->fact];
 	const struct access *a = &unit->accesses.v[m->async];
 	const struct access *g = &unit->accesses.v[fact->access];
-	struct overlap o = access_overlap(unit->values, &unit->accesses, fact->access, m->async,
-		unit->options, unit->arena);
+	struct overlap o = access_overlap(
+		unit->values, &unit->accesses, fact->access, m->async, unit->options, NULL);
 
 	if (fact->form == FORM_WEAK || g->call || a->call)
+		return CONFIDENCE_POSSIBLE;
+	/* that mbarrier.inval writes the bytes is not said; no library fences it (ptx-proxies 3.2) */
+	if (unit->effects[g->insn].sync == SYNC_MBAR_INVAL)
 		return CONFIDENCE_POSSIBLE;
 	if (fact->space == SPACE_SHARED && g->peer && !g->address.own_cta)
 		return CONFIDENCE_POSSIBLE; /* mapa may name the own CTA: its rank is not known */

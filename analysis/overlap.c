@@ -155,6 +155,18 @@ static enum confidence how_sure(const struct access *g, const struct access *a, 
 	return x_fixed && y_fixed ? CONFIDENCE_PROVEN : CONFIDENCE_LIKELY;
 }
 
+/* A tensor copy stops below the mbarrier object that lies above it; is the other access there? */
+static bool ends_below(const struct access *copy, const struct value *address, const struct bytes *x,
+	const struct bytes *other, struct arena *arena, const char **why)
+{
+	if (!copy->has_ceiling || address->base != copy->address.base || address->id != copy->address.id ||
+		other->lo < copy->ceiling || x->lo < 0)
+		return false;
+	*why = phrase(arena, "a tensor copy from [%" PRId64 ",%" PRId64 "] stops below the mbarrier at %" PRId64,
+		x->lo, x->hi, copy->ceiling);
+	return true;
+}
+
 static struct overlap in_one_variable(const struct values *vs, const struct access *g,
 	const struct access *a, uint64_t variable, struct arena *arena)
 {
@@ -174,8 +186,15 @@ static struct overlap in_one_variable(const struct values *vs, const struct acce
 	if (q.base == BASE_DERIVED && q.lo < 0)
 		y = (struct bytes){q.lo, q.hi, q.stride, y.size, true, q.assumptions};
 	o.may = !apart(&x, &y, arena, &o.reason);
+	if (o.may && ends_below(g, &p, &x, &y, arena, &o.reason)) {
+		o.may = false;
+		o.assumptions |= ASSUME_MAP_GAP;
+	} else if (o.may && ends_below(a, &q, &y, &x, arena, &o.reason)) {
+		o.may = false;
+		o.assumptions |= ASSUME_MAP_GAP;
+	}
 	if (!o.may)
-		o.assumptions = x.assumptions | y.assumptions | g->extent_assumptions |
+		o.assumptions |= x.assumptions | y.assumptions | g->extent_assumptions |
 			a->extent_assumptions;
 	else
 		o.confidence = how_sure(g, a, &x, &y);
