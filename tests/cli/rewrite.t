@@ -14,21 +14,8 @@ $ fencepost -q -i a.ptx link.ptx fenced.ptx && cmp a.ptx out.ptx && cmp b.ptx ou
 $ stat -c '%a %F' a.ptx link.ptx
 1 640 regular file
 1 777 symbolic link
-$ ls -A
-1 .bin
-1 .err
-1 .now
-1 .out
-1 a.ptx
-1 b.ptx
-1 broken.ptx
-1 fenced.ptx
-1 hinted.ptx
-1 link.ptx
-1 missing.ptx
-1 old.ptx
-1 out.ptx
-1 tree
+$ ls -A | grep "[.]ptx[.]"
+= 1
 A file that is the output, too.
 $ cp missing.ptx c.ptx; fencepost -q c.ptx -o c.ptx && cmp c.ptx out.ptx
 A link that leads to no file yet; a device; a FIFO.
