@@ -127,19 +127,20 @@ uint32_t range_trailing_zeros(const struct value *v)
 /* All register contents that agree with the set's low bits: what is left when the bounds are lost. */
 static struct value spread(const struct value *v, int64_t lo, int64_t hi, uint32_t bits)
 {
-	uint64_t step = v->stride ? power_part(v->stride) : 0;
+	bool number = v->base == BASE_NUMBER;
+	uint64_t step = !number ? UINT64_C(1) << range_trailing_zeros(v)
+		: v->stride	? power_part(v->stride)
+				: 0;
+	int64_t first = number ? v->lo : 0;
 	struct value out;
 
-	if (v->base != BASE_NUMBER)
-		step = UINT64_C(1) << range_trailing_zeros(v);
-	if (bits < 64 && step >= UINT64_C(1) << bits)
-		step = 0;
-	if (v->base == BASE_NUMBER && !step) { /* one number modulo 2^bits */
-		out = range_constant(lo + (int64_t)residue((wide)v->lo - lo,
-						bits < 63 ? UINT64_C(1) << bits : INT64_MAX));
+	if (bits < 63 && (!step || step >= UINT64_C(1) << bits)) { /* one number modulo 2^bits */
+		out = range_constant(lo + (int64_t)residue((wide)first - lo, UINT64_C(1) << bits));
 	} else {
-		int64_t first = v->base == BASE_NUMBER ? v->lo : 0;
-
+		if (!step)
+			step = first ? power_part((uint64_t)first) : 1;
+		if (step > VALUE_FAR)
+			step = VALUE_FAR;
 		out = range_span(lo + (int64_t)residue((wide)first - lo, step), hi, step);
 	}
 	out.assumptions = v->assumptions;
@@ -183,7 +184,10 @@ struct value range_signed(const struct value *v, uint32_t bits)
 		return *v;
 	if (bits < 63)
 		return into_window(v, -(INT64_C(1) << (bits - 1)), bits);
-	return v->base == BASE_NUMBER ? *v : spread(v, -FAR_END, FAR_END, bits);
+	/* without an upper bound it may be read as negative */
+	bool one_sided = v->hi > VALUE_FAR && v->lo >= -VALUE_FAR && !(v->assumptions & ASSUME_NO_WRAP);
+
+	return v->base == BASE_NUMBER && !one_sided ? *v : spread(v, -FAR_END, FAR_END, bits);
 }
 
 /* Bounds as wide as they came; keeps base and flags of `like`. */
@@ -271,7 +275,7 @@ struct value range_join(const struct value *a, const struct value *b, uint32_t b
 		out.hi = (int64_t)hi;
 		out.stride = stride;
 		if (stride)
-			out.hi = out.lo + (int64_t)((hi - lo) / (wide)stride * (wide)stride);
+			out.hi = (int64_t)(lo + (hi - lo) / (wide)stride * (wide)stride);
 	}
 	merge_flags(&out, a, b);
 	out.space = space;
@@ -329,14 +333,28 @@ struct value range_meet(const struct value *a, const struct value *b, uint32_t b
 		return *a;
 	if (range_is_top(a, bits) || a->base != b->base || a->id != b->id || a->aux != b->aux)
 		return *b;
-	/* the finer stride's residue class holds for both; clip the coarser one */
-	const struct value *keep = a->stride > b->stride && b->stride ? a : b;
+	int64_t lo = a->lo < b->lo ? a->lo : b->lo, hi = a->hi > b->hi ? a->hi : b->hi;
+	bool a_far = a->lo < -VALUE_FAR || a->hi > VALUE_FAR;
+	bool b_far = b->lo < -VALUE_FAR || b->hi > VALUE_FAR;
+
+	/* one register content may stand in both as different numbers: then no bounds can be mixed */
+	if (a_far || b_far)
+		return a_far ? *b : *a;
+	if (bits < 63 && (wide)hi - lo >= (wide)1 << bits) {
+		wide na = ((wide)a->hi - a->lo) / (wide)(a->stride ? a->stride : 1);
+		wide nb = ((wide)b->hi - b->lo) / (wide)(b->stride ? b->stride : 1);
+
+		return na < nb ? *a : *b;
+	}
+	/* the coarser stride's residue class holds for both; clip it */
+	const struct value *keep = !a->stride || (a->stride > b->stride && b->stride) ? a : b;
 	const struct value *other = keep == a ? b : a;
 	struct value out = range_clip(keep, other->lo, other->hi);
 
-	if (!range_is_empty(&out))
-		out.assumptions = a->assumptions | b->assumptions;
-	return range_is_empty(&out) ? *b : out;
+	if (range_is_empty(&out))
+		return *b;
+	out.assumptions = a->assumptions | b->assumptions;
+	return out;
 }
 
 static int weight(const struct value *v)

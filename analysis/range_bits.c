@@ -305,6 +305,8 @@ static struct value stir(const struct value *v, const struct value *low)
 	uint32_t za = range_trailing_zeros(v), zb = range_trailing_zeros(low);
 	uint32_t zeros = za < zb ? za : zb;
 
+	if (zeros > 61)
+		zeros = 61;
 	out.assumptions |= low->assumptions;
 	if (v->lo < -VALUE_FAR || v->hi > VALUE_FAR) {
 		out.stride = UINT64_C(1) << zeros;

@@ -385,12 +385,15 @@ static struct value widen(
 	bool up = grown->hi > old->hi, down = grown->lo < old->lo;
 
 	if (s->changes[node] <= 20) {
-		if (up)
-			out.hi = down_to(threshold_above(s, grown->hi), grown->lo, stride);
-		if (down)
-			out.lo = out.hi - down_to(out.hi - threshold_below(s, grown->lo), 0, stride);
-		if (out.hi < VALUE_FAR && out.lo > -VALUE_FAR)
-			return range_fit(out, bits);
+		int64_t above = up ? threshold_above(s, grown->hi) : grown->hi;
+		int64_t below = down ? threshold_below(s, grown->lo) : grown->lo;
+
+		if (above < VALUE_FAR && below > -VALUE_FAR) {
+			out.lo = grown->lo - down_to(grown->lo - below, 0, stride);
+			out.hi = down_to(above, out.lo, stride);
+			if (out.hi >= grown->hi && out.lo <= grown->lo)
+				return range_fit(out, bits);
+		}
 	}
 	out = *grown;
 	if (up && !down && grown->lo >= 0 && out.base != BASE_DESCRIPTOR && s->changes[node] < 60 &&

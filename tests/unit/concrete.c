@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A small interpreter of integer PTX (ISA 9.7.1, 9.7.2, 9.7.5, 9.7.8, 9.7.9, 9.7.12), written apart from
+ * the value analysis on purpose. Memory is not modelled: stores do nothing, loads are not supported.
+ */
+#include "concrete.h"
+
+#include <string.h>
+
+static uint32_t width(const struct insn *insn, uint32_t which, bool *is_signed)
+{
+	for (uint32_t i = 0; i < insn->nmods; i++) {
+		uint32_t bits = 0;
+		bool s = false;
+
+		switch (insn->mods[i]) {
+		case MOD_pred:
+			bits = 1;
+			break;
+		case MOD_s8:
+			s = true; /* fallthrough */
+		case MOD_u8:
+		case MOD_b8:
+			bits = 8;
+			break;
+		case MOD_s16:
+			s = true; /* fallthrough */
+		case MOD_u16:
+		case MOD_b16:
+			bits = 16;
+			break;
+		case MOD_s32:
+			s = true; /* fallthrough */
+		case MOD_u32:
+		case MOD_b32:
+			bits = 32;
+			break;
+		case MOD_s64:
+			s = true; /* fallthrough */
+		case MOD_u64:
+		case MOD_b64:
+			bits = 64;
+			break;
+		default:
+			continue;
+		}
+		if (!which--) {
+			*is_signed = s;
+			return bits;
+		}
+	}
+	*is_signed = false;
+	return 0;
+}
+
+static uint64_t cut(uint64_t v, uint32_t bits)
+{
+	return bits >= 64 ? v : v & ((UINT64_C(1) << bits) - 1);
+}
+
+static int64_t sign(uint64_t v, uint32_t bits)
+{
+	if (bits >= 64)
+		return (int64_t)v;
+	v = cut(v, bits);
+	return v >> (bits - 1) & 1 ? (int64_t)(v | ~UINT64_C(0) << bits) : (int64_t)v;
+}
+
+uint64_t concrete_operand(const struct concrete *c, const struct operand *o)
+{
+	switch (o->kind) {
+	case OPERAND_REG: {
+		uint64_t v = c->regs[o->id] + (uint64_t)o->imm;
+
+		v = cut(v, c->fn->regs[o->id].bits);
+		return o->negated && c->fn->regs[o->id].bits == 1 ? !v : v;
+	}
+	case OPERAND_SPECIAL:
+		return o->special == SPECIAL_TID_X ? c->tid : o->special == SPECIAL_LANEID ? c->tid % 32 : 0;
+	case OPERAND_SYMBOL:
+		return c->shared_base + (uint64_t)o->imm;
+	case OPERAND_MEM:
+		return concrete_operand(c, operand_child(c->fn, o, 0));
+	default:
+		return (uint64_t)o->imm;
+	}
+}
+
+struct machine {
+	struct concrete *c;
+	const struct insn *insn;
+	uint32_t bits;
+	bool is_signed;
+	uint64_t a, b, d; /* sources, cut to the width */
+};
+
+static uint64_t high_product(const struct machine *m)
+{
+	if (m->is_signed)
+		return (uint64_t)(sign(m->a, m->bits) * sign(m->b, m->bits) >> m->bits);
+	return m->a * m->b >> m->bits;
+}
+
+static uint64_t product(const struct machine *m)
+{
+	if (insn_has(m->insn, MOD_wide))
+		return m->is_signed ? (uint64_t)(sign(m->a, m->bits) * sign(m->b, m->bits)) : m->a * m->b;
+	return insn_has(m->insn, MOD_hi) ? high_product(m) : m->a * m->b;
+}
+
+static bool compare(const struct machine *m)
+{
+	int64_t x = sign(m->a, m->bits), y = sign(m->b, m->bits);
+	bool less = m->is_signed ? x < y : m->a < m->b, equal = m->a == m->b;
+
+	if (insn_has(m->insn, MOD_eq))
+		return equal;
+	if (insn_has(m->insn, MOD_ne))
+		return !equal;
+	if (insn_has(m->insn, MOD_lt))
+		return less;
+	if (insn_has(m->insn, MOD_le))
+		return less || equal;
+	if (insn_has(m->insn, MOD_gt))
+		return !less && !equal;
+	return !less;
+}
+
+static uint64_t shifted(const struct machine *m)
+{
+	uint64_t k = m->b & UINT32_MAX;
+
+	if (m->insn->op == OP_shl)
+		return k >= m->bits ? 0 : m->a << k;
+	if (m->is_signed)
+		return (uint64_t)(sign(m->a, m->bits) >> (k >= m->bits ? m->bits - 1 : k));
+	return k >= m->bits ? 0 : m->a >> k;
+}
+
+static uint64_t extremum(const struct machine *m, bool most)
+{
+	bool less = m->is_signed ? sign(m->a, m->bits) < sign(m->b, m->bits) : m->a < m->b;
+
+	return less != most ? m->a : m->b;
+}
+
+static uint64_t quotient(const struct machine *m, bool rest)
+{
+	int64_t x = sign(m->a, m->bits), y = sign(m->b, m->bits);
+
+	if (!m->b)
+		return 0;
+	if (!m->is_signed)
+		return rest ? m->a % m->b : m->a / m->b;
+	if (y == -1)
+		return rest ? 0 : (uint64_t)-x;
+	return (uint64_t)(rest ? x % y : x / y);
+}
+
+static uint64_t field(const struct machine *m)
+{
+	uint32_t position = m->b & 255, length = m->d & 255;
+	uint64_t v = position >= m->bits ? 0 : m->a >> position;
+
+	if (!length)
+		return 0;
+	if (m->is_signed)
+		return (uint64_t)sign(v, length);
+	return cut(v, length);
+}
+
+static uint64_t logic(uint64_t a, uint64_t b, uint64_t c, uint64_t table)
+{
+	uint64_t out = 0;
+
+	for (uint32_t i = 0; i < 32; i++) {
+		uint32_t row = (uint32_t)((a >> i & 1) << 2 | (b >> i & 1) << 1 | (c >> i & 1));
+
+		out |= (table >> row & 1) << i;
+	}
+	return out;
+}
+
+static uint64_t permuted(uint64_t a, uint64_t b, uint64_t selector)
+{
+	uint64_t both = b << 32 | a, out = 0;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		uint32_t s = selector >> (4 * i) & 15;
+		uint64_t byte = both >> (8 * (s & 7)) & 255;
+
+		if (s & 8)
+			byte = byte & 128 ? 255 : 0;
+		out |= byte << (8 * i);
+	}
+	return out;
+}
+
+static bool result(struct machine *m, uint64_t *out)
+{
+	const struct insn *insn = m->insn;
+	const struct function *fn = m->c->fn;
+	uint64_t e = insn->count > 4 ? concrete_operand(m->c, insn_operand(fn, insn, 4)) : 0;
+	bool to_signed;
+	uint32_t from;
+
+	switch (insn->op) {
+	case OP_mov:
+		*out = m->a;
+		return true;
+	case OP_add:
+		*out = m->a + m->b;
+		return true;
+	case OP_sub:
+		*out = m->a - m->b;
+		return true;
+	case OP_mul:
+		*out = product(m);
+		return true;
+	case OP_mad:
+		*out = product(m) + m->d;
+		return true;
+	case OP_shl:
+	case OP_shr:
+		*out = shifted(m);
+		return true;
+	case OP_and:
+		*out = m->a & m->b;
+		return true;
+	case OP_or:
+		*out = m->a | m->b;
+		return true;
+	case OP_xor:
+		*out = m->a ^ m->b;
+		return true;
+	case OP_not:
+		*out = ~m->a;
+		return true;
+	case OP_neg:
+		*out = -m->a;
+		return true;
+	case OP_abs:
+		*out = sign(m->a, m->bits) < 0 ? -m->a : m->a;
+		return true;
+	case OP_min:
+	case OP_max:
+		*out = extremum(m, insn->op == OP_max);
+		return true;
+	case OP_div:
+	case OP_rem:
+		*out = quotient(m, insn->op == OP_rem);
+		return true;
+	case OP_bfe:
+		*out = field(m);
+		return true;
+	case OP_bfi: {
+		uint64_t mask = cut(~UINT64_C(0), (uint32_t)e) << m->d;
+
+		*out = (m->b & ~mask) | (m->a << m->d & mask);
+		return true;
+	}
+	case OP_selp:
+		*out = m->d ? m->a : m->b;
+		return true;
+	case OP_setp:
+		*out = compare(m);
+		return true;
+	case OP_cvt:
+		from = width(insn, 1, &to_signed);
+		*out = to_signed ? (uint64_t)sign(m->a, from) : cut(m->a, from);
+		/* a narrow result is extended in its register by its own sign */
+		*out = m->is_signed ? (uint64_t)sign(*out, m->bits) : cut(*out, m->bits);
+		return true;
+	case OP_lop3:
+		*out = logic(m->a, m->b, m->d, e);
+		return true;
+	case OP_prmt:
+		*out = permuted(m->a, m->b, m->d);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool step(struct concrete *c, uint32_t i)
+{
+	const struct insn *insn = &c->fn->insns[i];
+	const struct operand *d = insn_operand(c->fn, insn, 0);
+	struct machine m = {.c = c, .insn = insn};
+	uint64_t v;
+
+	if (insn->op == OP_st)
+		return true;
+	if (insn->op == OP_ld) {
+		if (!insn_has(insn, MOD_param))
+			return false;
+		v = c->param;
+	} else {
+		m.bits = width(insn, 0, &m.is_signed);
+		uint32_t read = insn->op == OP_cvt ? 64 : m.bits;
+
+		m.a = insn->count > 1 ? cut(concrete_operand(c, insn_operand(c->fn, insn, 1)), read) : 0;
+		m.b = insn->count > 2 ? concrete_operand(c, insn_operand(c->fn, insn, 2)) : 0;
+		m.d = insn->count > 3 ? concrete_operand(c, insn_operand(c->fn, insn, 3)) : 0;
+		if (insn->op != OP_shl && insn->op != OP_shr)
+			m.b = cut(m.b, m.bits);
+		if (!result(&m, &v))
+			return false;
+	}
+	c->regs[d->id] = cut(v, c->fn->regs[d->id].bits);
+	c->written[d->id] = true;
+	return true;
+}
+
+bool concrete_run(struct concrete *c, uint32_t limit)
+{
+	uint32_t i = 0;
+
+	for (c->steps = 0; i < c->fn->ninsns && c->steps < limit; c->steps++) {
+		const struct insn *insn = &c->fn->insns[i];
+
+		if (insn->guard != NONE && (c->regs[insn->guard] & 1) == insn->guard_negated) {
+			i++;
+			continue;
+		}
+		if (!c->see(c, i))
+			return true;
+		if (insn->op == OP_ret)
+			return true;
+		if (insn->op == OP_bra) {
+			i = c->fn->labels[insn_operand(c->fn, insn, 0)->id].insn;
+			continue;
+		}
+		if (!step(c, i))
+			return false;
+		i++;
+	}
+	return true;
+}

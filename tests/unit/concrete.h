@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a body instruction by instruction with real numbers: the truth that value sets must cover. */
+#pragma once
+
+#include "analysis/cfg.h"
+
+struct concrete {
+	const struct function *fn;
+	uint32_t tid;
+	uint64_t param;            /* contents of the only parameter */
+	uint64_t shared_base;      /* address of the only shared variable that is read */
+	uint64_t *regs;            /* by register */
+	bool *written;
+	/* called before each executed instruction; false stops the run */
+	bool (*see)(struct concrete *, uint32_t insn);
+	void *context;
+	uint32_t steps;
+};
+
+/* Runs until the end or `limit` steps; false: an instruction that it does not know. */
+bool concrete_run(struct concrete *, uint32_t limit);
+/* Contents of a REG, IMM, SYMBOL or SPECIAL operand. */
+uint64_t concrete_operand(const struct concrete *, const struct operand *);

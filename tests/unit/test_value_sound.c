@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random integer programs: loops, branches, guarded instructions and registers that are written again
+ * and again. Each runs with real numbers in several threads, and every operand that the analysis has an
+ * answer for must lie in it; stores that are called disjoint must never meet.
+ */
+#include "analysis/value_private.h"
+#include "concrete.h"
+#include "unit_text.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define REGS 12
+#define WIDE 6
+
+struct writer {
+	char text[24000];
+	size_t n;
+	uint64_t seed;
+	uint32_t labels, counters, left;
+};
+
+static uint32_t pick(struct writer *w, uint32_t n)
+{
+	w->seed = w->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)(w->seed >> 33) % n;
+}
+
+static void put(struct writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(struct writer *w, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	w->n += (size_t)vsnprintf(w->text + w->n, sizeof(w->text) - w->n, fmt, args);
+	va_end(args);
+	assert_true(w->n < sizeof(w->text) - 1);
+}
+
+static int64_t constant(struct writer *w)
+{
+	static const int64_t special[] = {0, 1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 31, 32, 63, 64, 96, 100, 127,
+		128, 255, 256, 1000, 1024, 4095, 4096, 24576, 65535, 65536, 2147483647, -1, -2, -16, -128,
+		-4096, -2147483647};
+
+	if (pick(w, 4))
+		return special[pick(w, sizeof(special) / sizeof(*special))];
+	return (int64_t)pick(w, 2000) - 300;
+}
+
+/* A source: a register mostly, or a constant. */
+static const char *source(struct writer *w, char *text)
+{
+	if (pick(w, 3))
+		sprintf(text, "%%r%u", pick(w, REGS));
+	else
+		sprintf(text, "%" PRId64, constant(w));
+	return text;
+}
+
+static void compare(struct writer *w, uint32_t p)
+{
+	static const char *const ops[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+	char b[32];
+
+	put(w, "setp.%s.%s32 %%p%u, %%r%u, %s;\n", ops[pick(w, 6)], pick(w, 2) ? "s" : "u", p, pick(w, REGS),
+		source(w, b));
+	if (!pick(w, 5))
+		put(w, "%s.pred %%p%u, %%p%u, %%p%u;\n", pick(w, 2) ? "and" : "or", p, p, pick(w, 6));
+	if (!pick(w, 8))
+		put(w, "not.pred %%p%u, %%p%u;\n", p, p);
+}
+
+static void guard(struct writer *w)
+{
+	if (!pick(w, 6))
+		put(w, "@%s%%p%u ", pick(w, 2) ? "!" : "", pick(w, 6));
+}
+
+static void arithmetic(struct writer *w)
+{
+	static const char *const two[] = {"add.s32", "add.u32", "sub.s32", "mul.lo.s32", "and.b32", "or.b32",
+		"xor.b32", "min.s32", "max.s32", "min.u32", "max.u32", "mul.hi.u32", "mul.hi.s32", "add.s32",
+		"and.b32", "add.s32"};
+	char b[32], c[32];
+	uint32_t d = pick(w, REGS), a = pick(w, REGS);
+	static const char *const narrow[] = {"u16", "s16", "u8", "s8"};
+	static const char *const tables[] = {"192", "252", "60", "128", "254", "150", "248", "234", "106", "120"};
+	static const char *const orders[] = {"12816", "30292", "16912", "17472", "17425", "21520"};
+
+	guard(w);
+	switch (pick(w, 22)) {
+	case 0:
+		put(w, "shl.b32 %%r%u, %%r%u, %u;\n", d, a, pick(w, 34));
+		break;
+	case 1:
+		put(w, "shr.%s32 %%r%u, %%r%u, %u;\n", pick(w, 2) ? "u" : "s", d, a, pick(w, 34));
+		break;
+	case 2:
+		put(w, "mad.lo.s32 %%r%u, %%r%u, %s, %s;\n", d, a, source(w, b), source(w, c));
+		break;
+	case 3:
+		put(w, "%s.%s32 %%r%u, %%r%u, %u;\n", pick(w, 2) ? "rem" : "div", pick(w, 2) ? "u" : "s", d, a,
+			1 + pick(w, 100));
+		break;
+	case 4:
+		put(w, "bfe.%s32 %%r%u, %%r%u, %u, %u;\n", pick(w, 2) ? "u" : "s", d, a, pick(w, 20),
+			1 + pick(w, 12));
+		break;
+	case 5:
+		put(w, "bfi.b32 %%r%u, %%r%u, %%r%u, %u, %u;\n", d, a, pick(w, REGS), pick(w, 20),
+			1 + pick(w, 12));
+		break;
+	case 6:
+		put(w, "selp.b32 %%r%u, %s, %s, %%p%u;\n", d, source(w, b), source(w, c), pick(w, 6));
+		break;
+	case 7:
+		put(w, "mov.u32 %%r%u, %s;\n", d, source(w, b));
+		break;
+	case 8:
+		put(w, "cvt.%s64.%s32 %%rd%u, %%r%u;\n", pick(w, 2) ? "u" : "s", pick(w, 2) ? "u" : "s",
+			pick(w, WIDE), a);
+		break;
+	case 9:
+		put(w, "cvt.u32.u64 %%r%u, %%rd%u;\n", d, pick(w, WIDE));
+		break;
+	case 10:
+		put(w, "%s.s64 %%rd%u, %%rd%u, %%rd%u;\n", pick(w, 2) ? "add" : "sub", pick(w, WIDE),
+			pick(w, WIDE), pick(w, WIDE));
+		break;
+	case 11:
+		put(w, "mul.wide.%s32 %%rd%u, %%r%u, %s;\n", pick(w, 2) ? "u" : "s", pick(w, WIDE), a,
+			source(w, b));
+		break;
+	case 12:
+		put(w, "%s.b64 %%rd%u, %%rd%u, %" PRId64 ";\n", pick(w, 2) ? "and" : "or", pick(w, WIDE),
+			pick(w, WIDE), constant(w));
+		break;
+	case 13:
+		put(w, "%s.s64 %%rd%u, %%rd%u, %u;\n", pick(w, 2) ? "shr" : "shr", pick(w, WIDE), pick(w, WIDE),
+			pick(w, 40));
+		break;
+	case 14:
+		put(w, "%s.%s32 %%r%u, %%r%u;\n", pick(w, 2) ? "neg" : "abs", "s", d, a);
+		break;
+	case 15: { /* a wrapping stage index */
+		uint32_t k = 1 + pick(w, 6), t = pick(w, REGS);
+
+		put(w, "add.s32 %%r%u, %%r%u, 1;\nsetp.eq.s32 %%p5, %%r%u, %u;\n", t, t, t, k);
+		put(w, "selp.b32 %%r%u, 0, %%r%u, %%p5;\n", t, t);
+		break;
+	}
+	case 16:
+		put(w, "cvt.%s32.%s %%r%u, %%r%u;\n", pick(w, 2) ? "u" : "s", narrow[pick(w, 4)], d, a);
+		break;
+	case 17:
+		put(w, "lop3.b32 %%r%u, %%r%u, %s, %s, %s;\n", d, a, source(w, b), source(w, c),
+			tables[pick(w, 10)]);
+		break;
+	case 18:
+		put(w, "prmt.b32 %%r%u, %%r%u, %s, %s;\n", d, a, source(w, b), orders[pick(w, 6)]);
+		break;
+	default:
+		put(w, "%s %%r%u, %%r%u, %s;\n", two[pick(w, 16)], d, a, source(w, b));
+	}
+}
+
+static void store(struct writer *w)
+{
+	uint32_t a = pick(w, REGS);
+
+	/* an address mostly inside the variable, from anything */
+	put(w, "and.b32 %%r20, %%r%u, %u;\n", a, 16 * pick(w, 100) + 15);
+	if (pick(w, 2))
+		put(w, "shl.b32 %%r20, %%r20, %u;\n", pick(w, 4));
+	if (!pick(w, 3))
+		put(w, "add.s32 %%r20, %%r20, %u;\n", pick(w, 600));
+	if (!pick(w, 4))
+		put(w, "xor.b32 %%r20, %%r20, %u;\n", 16 * pick(w, 8));
+	put(w, "mov.u32 %%r21, tile;\nadd.s32 %%r21, %%r21, %%r20;\n");
+	guard(w);
+	put(w, "st.shared.u%u [%%r21+%u], %%r0;\n", pick(w, 2) ? 32u : 8u, 4 * pick(w, 8));
+}
+
+static void block(struct writer *w, uint32_t depth);
+
+static void loop(struct writer *w, uint32_t depth)
+{
+	uint32_t label = w->labels++, counter = 24 + w->counters++ % 10;
+	uint32_t r = pick(w, REGS);
+	static const char *const ends[] = {"lt.s32", "ne.s32", "lt.u32", "le.s32"};
+	uint32_t step = pick(w, 3) ? 1 : 2, rounds = 2 + pick(w, 5), from = pick(w, 3) * 2;
+	const char *end = ends[pick(w, 4)];
+
+	put(w, "mov.u32 %%r%u, %u;\nL%u:\n", counter, from, label);
+	if (pick(w, 2))
+		put(w, "mov.u32 %%r%u, %%r%u;\n", r, counter);
+	block(w, depth + 1);
+	put(w, "add.s32 %%r%u, %%r%u, %u;\nsetp.%s %%p6, %%r%u, %u;\n@%%p6 bra L%u;\n", counter, counter, step,
+		end, counter, from + rounds * step, label);
+}
+
+static void branch(struct writer *w, uint32_t depth)
+{
+	uint32_t label = w->labels++, p = pick(w, 5);
+
+	compare(w, p);
+	put(w, "@%s%%p%u bra E%u;\n", pick(w, 2) ? "!" : "", p, label);
+	block(w, depth + 1);
+	if (pick(w, 2)) {
+		put(w, "bra.uni J%u;\nE%u:\n", label, label);
+		block(w, depth + 1);
+		put(w, "J%u:\n", label);
+	} else {
+		put(w, "E%u:\n", label);
+	}
+}
+
+static void block(struct writer *w, uint32_t depth)
+{
+	for (uint32_t n = 1 + pick(w, 6); n && w->left; n--) {
+		uint32_t kind = pick(w, 12);
+
+		w->left--;
+		if (kind == 0 && depth < 3)
+			loop(w, depth);
+		else if (kind <= 2 && depth < 4)
+			branch(w, depth);
+		else if (kind <= 4)
+			store(w);
+		else if (kind == 5)
+			compare(w, pick(w, 5));
+		else
+			arithmetic(w);
+	}
+}
+
+static void write_program(struct writer *w, uint64_t seed)
+{
+	*w = (struct writer){.seed = seed * 977 + 5, .left = 70};
+	put(w, "mov.u32 %%r0, %%tid.x;\nld.param.u32 %%r1, [out];\nmov.u32 %%r2, tile;\n");
+	for (uint32_t i = 3; i < REGS; i++)
+		put(w, "mov.u32 %%r%u, %" PRId64 ";\n", i, constant(w));
+	for (uint32_t i = 0; i < WIDE; i++)
+		put(w, "mov.u64 %%rd%u, %" PRId64 ";\n", i, constant(w));
+	for (uint32_t i = 0; i < 7; i++)
+		put(w, "setp.lt.u32 %%p%u, %%r%u, 5;\n", i, i);
+	while (w->left)
+		block(w, 0);
+	put(w, "ret;");
+}
+
+struct run {
+	struct unit_text *t;
+	struct concrete machine;
+	uint64_t seed;
+	uint64_t (*touched)[64]; /* by access: bytes of the variable, as bits */
+	uint32_t checked, assumed;
+};
+
+/* Is x in the set, modulo 2^bits? */
+static bool covered(const struct value *v, uint64_t x, uint64_t base, uint32_t bits)
+{
+	uint64_t mask = bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
+
+	if (v->base == BASE_UNKNOWN)
+		return true;
+	if (v->base == BASE_SYMBOL)
+		x -= base;
+	else if (v->base != BASE_NUMBER)
+		return true;
+	x &= mask;
+	if (v->lo <= -VALUE_FAR || v->hi >= VALUE_FAR) {
+		/* no bound: modulo 2^64 the other end says nothing either; the residue has to be right */
+		uint64_t step = v->stride & -v->stride;
+
+		return !step || ((x - (uint64_t)v->lo) & (step - 1) & mask) == 0;
+	}
+	if (bits >= 64)
+		return (int64_t)x >= v->lo && (int64_t)x <= v->hi &&
+			(!v->stride || (x - (uint64_t)v->lo) % v->stride == 0);
+	/* all numbers congruent to x that lie between the bounds */
+	int64_t size = (int64_t)mask + 1;
+	int64_t first = v->lo + (int64_t)((x - (uint64_t)v->lo) & mask);
+
+	for (int64_t y = first; y <= v->hi; y += size)
+		if (!v->stride ? y == v->lo : (uint64_t)(y - v->lo) % v->stride == 0)
+			return true;
+	return false;
+}
+
+static void check_operand(struct run *r, uint32_t insn, const struct operand *o)
+{
+	const struct values *vs = r->t->unit.values;
+	struct concrete *c = &r->machine;
+	uint32_t bits = o->kind == OPERAND_REG ? c->fn->regs[o->id].bits : 32;
+
+	if (o->kind == OPERAND_REG && !c->written[o->id])
+		return;
+	struct value v = value_of(vs, insn, o);
+	uint64_t x = concrete_operand(c, o);
+
+	if (v.assumptions) {
+		r->assumed++;
+		return;
+	}
+	r->checked++;
+	if (covered(&v, x, c->shared_base, bits == 1 ? 8 : bits))
+		return;
+	char text[200];
+
+	value_print(vs, &v, text, sizeof(text));
+	fprintf(stderr, "%s\n", r->t->source.text);
+	fail_msg("program %" PRIu64 ", line %u, thread %u: %" PRId64 " (shared at %" PRIu64 ") is not in %s",
+		r->seed, unit_text_line(r->t, insn), c->tid, (int64_t)x, c->shared_base, text);
+}
+
+static bool see(struct concrete *c, uint32_t insn)
+{
+	struct run *r = c->context;
+	const struct insn *i = &c->fn->insns[insn];
+	int decided = value_decided(r->t->unit.values, insn);
+
+	if (i->guard != NONE && decided == 0)
+		fail_msg("program %" PRIu64 ", line %u: a guard called false holds", r->seed,
+			unit_text_line(r->t, insn));
+	for (uint32_t k = i->op == OP_st ? 0 : 1; k < i->count; k++) {
+		const struct operand *o = insn_operand(c->fn, i, k);
+
+		if (o->kind == OPERAND_REG || (o->kind == OPERAND_MEM && i->op == OP_st))
+			check_operand(r, insn, o);
+	}
+	if (i->op != OP_st)
+		return true;
+	uint64_t at = concrete_operand(c, insn_operand(c->fn, i, 0)) - c->shared_base;
+
+	for (uint32_t k = 0; k < r->t->unit.accesses.n; k++)
+		if (r->t->unit.accesses.v[k].insn == insn)
+			for (uint64_t b = 0; b < (insn_has(i, MOD_u32) ? 4 : 1); b++)
+				if (((at + b) & UINT32_MAX) < 2048)
+					r->touched[k][((at + b) & 2047) / 64 % 64] |= UINT64_C(1) << ((at + b) % 64);
+	return true;
+}
+
+static void check_pairs(struct run *r)
+{
+	struct unit *u = &r->t->unit;
+
+	for (uint32_t i = 0; i < u->accesses.n; i++)
+		for (uint32_t k = 0; k < u->accesses.n; k++) {
+			struct overlap o =
+				access_overlap(u->values, &u->accesses, i, k, u->options, &r->t->arena);
+
+			for (uint32_t b = 0; b < 32 && !o.may && !o.assumptions; b++)
+				if (r->touched[i][b] & r->touched[k][b]) {
+					fprintf(stderr, "%s\n", r->t->source.text);
+					fail_msg("program %" PRIu64 ": lines %u and %u meet: %s", r->seed,
+						unit_text_line(r->t, u->accesses.v[i].insn),
+						unit_text_line(r->t, u->accesses.v[k].insn), o.reason);
+				}
+		}
+}
+
+static uint32_t check_program(uint64_t seed, uint32_t assume)
+{
+	static const uint32_t threads[] = {0, 1, 31, 32, 77, 127};
+	struct writer *w = malloc(sizeof(*w));
+	struct unit_text t;
+	struct run r = {.t = &t, .seed = seed};
+
+	write_program(w, seed);
+	unit_text_parse(&t, w->text);
+	t.options.assume = assume;
+	unit_text_analyse(&t);
+	r.touched = calloc(t.unit.accesses.n + 1, sizeof(*r.touched));
+	for (uint32_t k = 0; k < sizeof(threads) / sizeof(*threads); k++) {
+		struct concrete *c = &r.machine;
+
+		*c = (struct concrete){.fn = t.unit.fn,
+			.tid = threads[k],
+			.param = pick(w, 3) ? pick(w, 50) : (uint64_t)constant(w) & UINT32_MAX,
+			.shared_base = 1024 * (uint64_t)pick(w, 100),
+			.see = see,
+			.context = &r};
+		c->regs = calloc(t.unit.fn->nregs + 1, sizeof(*c->regs));
+		c->written = calloc(t.unit.fn->nregs + 1, sizeof(*c->written));
+		assert_true(concrete_run(c, 4000));
+		free(c->regs);
+		free(c->written);
+	}
+	check_pairs(&r);
+	free(r.touched);
+	free(w);
+	unit_text_free(&t);
+	return r.checked;
+}
+
+static uint32_t rounds(uint32_t usual)
+{
+	const char *text = getenv("FENCEPOST_ROUNDS");
+
+	return text ? (uint32_t)strtoul(text, NULL, 10) : usual;
+}
+
+static void test_value_sets_cover_what_programs_compute(void **state)
+{
+	uint64_t checked = 0;
+
+	(void)state;
+	for (uint32_t seed = 1; seed <= rounds(600); seed++)
+		checked += check_program(seed, 0);
+	assert_true(checked > 100000);
+}
+
+static void test_value_sets_cover_it_with_assumptions_set_apart(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 5000; seed < 5000 + rounds(200); seed++)
+		check_program(seed, ASSUME_ALL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_value_sets_cover_what_programs_compute),
+		cmocka_unit_test(test_value_sets_cover_it_with_assumptions_set_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
