@@ -26,6 +26,8 @@ struct lexer {
 	const char *end;    /* of the source */
 	bool runs;
 	bool fresh;    /* the last token ended a statement */
+	uint32_t depth; /* of braces: statements stand in some */
+	bool run_has_block; /* the last TOK_RUN holds a block */
 	uint32_t seen; /* enum seen */
 	uint32_t ntokens;
 	struct arena *arena; /* for hints */

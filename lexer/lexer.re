@@ -158,6 +158,8 @@ static int found(struct lexer *lx, int kind, const char *begin, const char *end,
 	*at = (struct span){offset(lx, begin), offset(lx, end)};
 	lx->cursor = end;
 	lx->fresh = ends_statement(kind);
+	lx->depth += kind == '{';
+	lx->depth -= kind == '}' && lx->depth;
 	return kind;
 }
 
@@ -256,39 +258,49 @@ bad:
 }
 
 /*
- * The longest stretch of ordinary statements from here on, or NULL: labels, .loc, data lines and
- * instructions whose operands are registers, numbers, addresses and lists of them. Names that do not
- * start with `%` may be functions whose address is taken, so only branches may have them here.
+ * The longest stretch of ordinary statements from here on, or NULL: labels, .loc, data lines, declared
+ * registers and call parameters, and instructions whose operands are names, numbers, addresses, lists.
+ * A `mov` of a bare name may take a function's address, so that one is left to the grammar. Blocks are
+ * taken whole, one level deep: what stands in deeper ones is scanned again, but only once.
  */
 static const char *scan_run(struct lexer *lx)
 {
 	const char *p = lx->cursor, *marker, *begin, *last = NULL;
-	uint32_t n = 0;
+	uint32_t n = 0, taken = 0, depth = 0;
+	bool blocks = false;
 
+	lx->run_has_block = false;
 again:
 	begin = p;
 	/*!re2c
 		dots    = dotword*;
 		special = "%" follow+ ("." [a-z0-9]+)?;
 		num     = "-"? decimal | "-"? hexa | exact;
-		address = "[" blank* name (blank* "+" blank* "-"? (decimal | hexa))? blank* "]";
-		element = special | num;
+		plain   = special | num;
+		element = plain | name | "_";
 		list    = "{" blank* element (blank* "," blank* element)* blank* "}";
-		operand = element | "%" follow+ "|" "%" follow+ | "!" special | address | list;
+		address = "[" blank* name (blank* "+" blank* "-"? (decimal | hexa))?
+			(blank* "," blank* (element | list))* blank* "]";
+		pair    = "%" follow+ "|" "%" follow+;
+		free    = plain | pair | "!" special | address | list;
+		frees   = free (blank* "," blank* free)*;
+		operand = element | name "|" name | "!" name | address | list;
 		operands = operand (blank* "," blank* operand)*;
-		guard   = "@" "!"? "%" follow+ blank+;
+		guard   = "@" "!"? name blank+;
 		word    = [a-z] [a-z0-9_]*;
 		quiet   = "abs" | "activemask" | "add" | "addc" | "and" | "bar" | "barrier" | "bfe" | "bfi"
 			| "bfind" | "brev" | "clz" | "copysign" | "cos" | "cvt" | "cvta" | "div" | "dp2a"
 			| "dp4a" | "elect" | "ex2" | "exit" | "fma" | "isspacep" | "lg2" | "lop3" | "mad"
-			| "mad24" | "madc" | "mapa" | "match" | "max" | "min" | "mma" | "mov" | "movmatrix"
-			| "mul" | "mul24" | "nanosleep" | "neg" | "not" | "or" | "popc" | "prmt" | "rcp"
-			| "redux" | "rem" | "ret" | "rsqrt" | "sad" | "selp" | "set" | "setp" | "shf" | "shfl"
-			| "shl" | "shr" | "sin" | "slct" | "sqrt" | "sub" | "subc" | "tanh" | "testp" | "trap"
-			| "vote" | "xor";
+			| "mad24" | "madc" | "mapa" | "match" | "max" | "min" | "mma" | "movmatrix" | "mul"
+			| "mul24" | "nanosleep" | "neg" | "not" | "or" | "popc" | "prmt" | "rcp" | "redux"
+			| "rem" | "ret" | "rsqrt" | "sad" | "selp" | "set" | "setp" | "shf" | "shfl" | "shl"
+			| "shr" | "sin" | "slct" | "sqrt" | "sub" | "subc" | "tanh" | "testp" | "trap" | "vote"
+			| "xor";
 		apart   = "." ("param" | "local" | "const" | "global") dots;
 		near    = (".volatile" | ".relaxed" | ".acquire" | ".release" | ".cta" | ".cluster")*
 			".shared" ("::cta" | "::cluster")? dots;
+		declared = name (blank* "<" blank* decimal blank* ">")?;
+		arguments = "(" blank* (element (blank* "," blank* element)*)? blank* ")";
 
 		blank+			{ goto again; }
 		"//" text* "\n"		{
@@ -300,15 +312,39 @@ again:
 							goto again;
 						goto out;
 					}
+		"{"			{
+						if (depth++)
+							goto out;
+						blocks = true;
+						goto again;
+					}
+		"}"			{
+						if (depth-- == 0)
+							goto out;
+						goto matched;
+					}
 		name blank* ":"		{ goto matched; }
 		".loc" blank+ decimal blank+ decimal blank+ decimal blank
 					{ goto matched; }
 		".b" ("8" | "16" | "32" | "64") blank+ num (blank* "," blank* num)* blank
+					{
+						if (depth)
+							goto out;
+						goto matched;
+					}
+		".reg" blank+ "." [a-z0-9]+ blank+ declared (blank* "," blank* declared)* blank* ";"
+					{ goto matched; }
+		".param" blank+ (".align" blank+ decimal blank+)? "." [a-z0-9]+ blank+ name
+			("[" decimal "]")? blank* ";"
 					{ goto matched; }
 		guard? quiet dots blank* ";"
 					{ goto matched; }
 		guard? quiet dots blank+ operands blank* ";"
 					{ goto matched; }
+		guard? "mov" dots blank+ frees blank* ";"
+					{ goto matched; }
+		guard? "mov" dots blank+ operands blank* ";"
+					{ goto out; }
 		guard? ("bra" | "bra.uni") blank+ name blank* ";"
 					{ goto matched; }
 		guard? ("ld" | "st") apart blank+ operands blank* ";"
@@ -318,33 +354,46 @@ again:
 						lx->seen |= SEEN_SHARED;
 						goto matched;
 					}
+		guard? "call" ".uni"? blank+ (arguments blank* "," blank*)? name
+			(blank* "," blank* arguments)? (blank* "," blank* name)? blank* ";"
+					{
+						lx->seen |= SEEN_CALL;
+						goto matched;
+					}
 		guard? word dots (blank+ operands)? blank* ";"
 					{
 						const char *q = begin;
 
 						if (*q == '@')
-							while (*q != ' ' && *q != '\t' && *q != '\n' && *q != '\r' && *q != '\f')
-								q++;
+							q += strcspn(q, " \t\r\n\f");
 						q += strspn(q, " \t\r\n\f");
-						lx->seen |= lexer_classify(q, strcspn(q, " \t\r\n\f;"));
+						uint32_t seen = lexer_classify(q, strcspn(q, " \t\r\n\f;"));
+
+						lx->seen |= seen;
+						if (seen & SEEN_UNKNOWN)
+							goto out;
 						goto matched;
 					}
 		*			{ goto out; }
 	*/
 matched:
 	n++;
+	if (depth)
+		goto again;
 	last = p;
+	taken = n;
+	lx->run_has_block = blocks;
 	goto again;
 out:
 	if (last && last > lx->limit)
 		return NULL;
-	lx->ntokens += n;
+	lx->ntokens += taken;
 	return last;
 }
 
 int lexer_next(struct lexer *lx, struct span *at)
 {
-	if (lx->runs && lx->fresh) {
+	if (lx->runs && lx->fresh && lx->depth) {
 		const char *begin = lx->cursor, *end = scan_run(lx);
 
 		if (end)

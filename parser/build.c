@@ -71,7 +71,9 @@ int build_token(struct build *b, struct span *at)
 	do
 		kind = lexer_next(&b->lexer, at);
 	while (kind == TOK_VERSION && !b->fn && module_skip_old(b, *at));
-	if (!count_nesting(b, kind)) {
+	bool too_deep = kind == TOK_RUN && b->lexer.run_has_block && b->nesting == MAX_NESTING;
+
+	if (too_deep || !count_nesting(b, kind)) {
 		build_too_deep(b, *at);
 		return TOK_PTXerror;
 	}
