@@ -25,7 +25,8 @@ struct lexer {
 	const char *limit;  /* tokens that begin here or later are TOK_YYEOF */
 	const char *end;    /* of the source */
 	bool runs;
-	bool fresh;    /* the last token ended a statement */
+	bool fresh;         /* the last token ended a statement */
+	bool in_section;
 	uint32_t depth; /* of braces: statements stand in some */
 	bool run_has_block; /* the last TOK_RUN holds a block */
 	uint32_t seen; /* enum seen */

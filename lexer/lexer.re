@@ -150,7 +150,8 @@ static int bad_line(struct lexer *lx, const char *p)
 
 static bool ends_statement(int kind)
 {
-	return kind == ';' || kind == '{' || kind == '}' || kind == ':' || kind == TOK_RUN;
+	return kind == ';' || kind == '{' || kind == '}' || kind == ':' || kind == TOK_RUN ||
+	       kind == TOK_DATA;
 }
 
 static int found(struct lexer *lx, int kind, const char *begin, const char *end, struct span *at)
@@ -160,6 +161,8 @@ static int found(struct lexer *lx, int kind, const char *begin, const char *end,
 	lx->fresh = ends_statement(kind);
 	lx->depth += kind == '{';
 	lx->depth -= kind == '}' && lx->depth;
+	lx->in_section = kind == TOK_SECTION ||
+			 (lx->in_section && kind != ';' && (kind != '}' || lx->depth));
 	return kind;
 }
 
@@ -258,8 +261,7 @@ bad:
 }
 
 /*
- * The longest stretch of ordinary statements from here on, or NULL: labels, .loc, data lines, declared
- * registers and call parameters, and instructions whose operands are names, numbers, addresses, lists.
+ * The longest stretch of ordinary statements from here on, or NULL: labels, .loc, declared registers and call parameters, and instructions whose operands are names, numbers, addresses, lists.
  * A `mov` of a bare name may take a function's address, so that one is left to the grammar. Blocks are
  * taken whole, one level deep: what stands in deeper ones is scanned again, but only once.
  */
@@ -326,12 +328,6 @@ again:
 		name blank* ":"		{ goto matched; }
 		".loc" blank+ decimal blank+ decimal blank+ decimal blank
 					{ goto matched; }
-		".b" ("8" | "16" | "32" | "64") blank+ num (blank* "," blank* num)* blank
-					{
-						if (depth)
-							goto out;
-						goto matched;
-					}
 		".reg" blank+ "." [a-z0-9]+ blank+ declared (blank* "," blank* declared)* blank* ";"
 					{ goto matched; }
 		".param" blank+ (".align" blank+ decimal blank+)? "." [a-z0-9]+ blank+ name
@@ -391,14 +387,36 @@ out:
 	return last;
 }
 
+/* The same for the lines of a .section: labels and numbers. */
+static const char *scan_data(struct lexer *lx)
+{
+	const char *p = lx->cursor, *marker, *last = NULL;
+
+	for (;;) {
+		/*!re2c
+			blank+		{ continue; }
+			name blank* ":"	{ last = p; continue; }
+			".b" ("8" | "16" | "32" | "64") blank+ num (blank* "," blank* num)* / blank
+					{ last = p; continue; }
+			*		{ return last > lx->limit ? NULL : last; }
+		*/
+	}
+}
+
+static int next_run(struct lexer *lx, struct span *at)
+{
+	const char *begin = lx->cursor + strspn(lx->cursor, " \t\r\n\f");
+	const char *end = lx->in_section ? scan_data(lx) : scan_run(lx);
+
+	return end ? found(lx, lx->in_section ? TOK_DATA : TOK_RUN, begin, end, at) : 0;
+}
+
 int lexer_next(struct lexer *lx, struct span *at)
 {
-	if (lx->runs && lx->fresh && lx->depth) {
-		const char *begin = lx->cursor, *end = scan_run(lx);
+	int kind = lx->runs && lx->fresh && lx->depth ? next_run(lx, at) : 0;
 
-		if (end)
-			return found(lx, TOK_RUN, begin + strspn(begin, " \t\r\n\f"), end, at);
-	}
+	if (kind)
+		return kind;
 	lx->ntokens++;
 	return scan(lx, at);
 }

@@ -98,6 +98,12 @@ struct build {
 	uint32_t ntable_entries, table_entries_cap;
 };
 
+/* For tests: the same as parse.h's, but every token goes through the grammar. */
+bool parse_modules_by_tokens(
+	struct source *, struct arena *, struct names *, struct modules *);
+bool parse_function_by_tokens(const struct module *, uint32_t index, struct arena *,
+	struct function *, struct diags *);
+
 int build_token(struct build *, struct span *at);
 void build_error(struct build *, struct span at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -194,4 +200,6 @@ void build_branch_range(struct build *, struct span name, struct span count);
 void build_call_target(struct build *, struct span name);
 void build_prototype_begin(struct build *);
 void build_table_end(struct build *, enum table_kind, struct span at);
+/* run.c: many statements at once */
+void build_run(struct build *, struct span at);
 enum opcode build_op(const struct build *); /* of the instruction at hand */

@@ -86,15 +86,43 @@ bool parse_modules(struct source *source, struct arena *arena, struct names *nam
 	return true;
 }
 
+static bool build_function_ir(struct build *b, const struct module *module, uint32_t index,
+	struct function *fn)
+{
+	*fn = (struct function){.module = module, .index = index};
+	b->module = module;
+	b->fn = fn;
+	b->start = TOK_START_FUNCTION;
+	return ptxparse(b) == 0 && !b->failed;
+}
+
 bool parse_function(const struct module *module, uint32_t index, struct arena *arena,
 	struct function *fn, struct diags *diags)
 {
 	struct build b;
 
-	*fn = (struct function){.module = module, .index = index};
 	start(&b, module->source, module->functions[index].at, arena, module->names, diags);
-	b.module = module;
-	b.fn = fn;
-	b.start = TOK_START_FUNCTION;
+	b.lexer.runs = true;
+	return build_function_ir(&b, module, index, fn);
+}
+
+bool parse_function_by_tokens(const struct module *module, uint32_t index, struct arena *arena,
+	struct function *fn, struct diags *diags)
+{
+	struct build b;
+
+	start(&b, module->source, module->functions[index].at, arena, module->names, diags);
+	return build_function_ir(&b, module, index, fn);
+}
+
+bool parse_modules_by_tokens(struct source *source, struct arena *arena, struct names *names,
+	struct modules *modules)
+{
+	struct build b;
+
+	*modules = (struct modules){0};
+	start(&b, source, whole(source), arena, names, NULL);
+	b.modules = modules;
+	b.start = TOK_START_FILE;
 	return ptxparse(&b) == 0 && !b.failed;
 }

@@ -58,6 +58,7 @@
 %token STRING "string"
 %token WARP_SZ "WARP_SZ"
 %token RUN "statements"
+%token DATA "data"
 %token VERSION ".version"
 %token TARGET ".target"
 %token ADDRESS_SIZE ".address_size"
@@ -190,7 +191,7 @@ section_lines
 section_line
 	: DOTWORD section_values
 	| NAME ':'
-	| RUN
+	| DATA
 	;
 
 section_values
@@ -432,7 +433,7 @@ statement
 	| CALLTARGETS call_targets ';' { build_table_end(b, TABLE_CALL, @$); }
 	| prototype ';'		{ build_table_end(b, TABLE_PROTOTYPE, @$); }
 	| DOTWORD		{ if (!build_unknown_directive(b, @1)) YYERROR; }
-	| RUN
+	| RUN			{ build_run(b, @1); }
 	| error ';'		{ build_item_end(b); }
 	;
 
