@@ -65,9 +65,8 @@ static void charge(struct arena *arena, size_t bytes)
 	arena->used += bytes;
 }
 
-void *arena_alloc(struct arena *arena, size_t bytes)
+static void *take(struct arena *arena, size_t size)
 {
-	size_t size = round_up(arena, bytes ? bytes : 1);
 	struct arena_chunk *chunk = arena->chunks;
 
 	charge(arena, size);
@@ -76,7 +75,14 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 	void *p = chunk->bytes + chunk->used;
 
 	chunk->used += size;
-	return memset(p, 0, size);
+	return p;
+}
+
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+	size_t size = round_up(arena, bytes ? bytes : 1);
+
+	return memset(take(arena, size), 0, size);
 }
 
 void *arena_grow(struct arena *arena, void *old, size_t old_bytes, size_t new_bytes)
@@ -97,8 +103,9 @@ void *arena_grow(struct arena *arena, void *old, size_t old_bytes, size_t new_by
 		chunk->used += size - old_size;
 		return old;
 	}
-	void *copy = arena_alloc(arena, new_bytes);
+	unsigned char *copy = take(arena, size);
 
+	memset(copy + old_bytes, 0, size - old_bytes);
 	return memcpy(copy, old, old_bytes);
 }
 

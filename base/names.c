@@ -13,8 +13,12 @@
 #include <string.h>
 
 #define uthash_nonfatal_oom 1
-#define HASH_FUNCTION HASH_FNV
+#define HASH_FUNCTION(key, size, hash) ((hash) = hash_bytes((key), (size)))
+#define HASH_INITIAL_NUM_BUCKETS 256U
+#define HASH_INITIAL_NUM_BUCKETS_LOG2 8U
 #include <uthash.h>
+#undef HASH_BKT_CAPACITY_THRESH
+#define HASH_BKT_CAPACITY_THRESH 4U
 
 enum { BLOCK = 256 };
 
@@ -36,6 +40,37 @@ struct made { /* a text that the source does not spell */
 	struct made *next;
 	char text[];
 };
+
+static uint64_t load(const char *p, size_t size)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, p, size);
+	return word;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
+/* Eight bytes at a time: names run to kilobytes, and every register of the text passes here. */
+static unsigned hash_bytes(const char *p, size_t size)
+{
+	uint64_t hash = size;
+	size_t rest = size;
+
+	for (; rest >= 8; rest -= 8, p += 8)
+		hash = mix(hash, load(p, 8));
+	if (rest >= 4)
+		hash = mix(hash, load(p, 4) << 32 | load(p + rest - 4, 4));
+	else if (rest)
+		hash = mix(hash, (uint64_t)(unsigned char)p[0] << 16 |
+					 (uint64_t)(unsigned char)p[rest / 2] << 8 |
+					 (unsigned char)p[rest - 1]);
+	return (unsigned)(hash ^ hash >> 32);
+}
 
 struct names *names_new(void)
 {

@@ -95,11 +95,10 @@ void scope_close(struct scope *scope, uint32_t **table_entries)
 		scope->locals[local].label = scope->hidden_labels[--scope->nhidden_labels];
 		settle_all(scope, label, block.nreferences, table_entries);
 	}
-	if (scope->nbindings > block.nbindings)
-		scope->generation++;
 	while (scope->nbindings > block.nbindings) {
 		struct binding *binding = &scope->bindings[--scope->nbindings];
 
+		scope->generation += binding->kind == BINDING_RANGE;
 		scope->locals[binding->local].binding = binding->previous;
 	}
 }
@@ -112,7 +111,7 @@ static void bind(struct scope *scope, const char *text, size_t size, struct bind
 	binding.previous = local->binding;
 	local->binding = scope->nbindings;
 	ARENA_PUSH(scope->arena, scope->bindings, scope->nbindings, scope->bindings_cap, binding);
-	scope->generation++;
+	scope->generation += binding.kind == BINDING_RANGE;
 }
 
 static uint32_t new_reg(
@@ -210,7 +209,7 @@ static uint32_t canonical(
 	return local_of(scope, name);
 }
 
-static uint32_t range_reg(struct scope *scope, uint32_t local, uint32_t binding)
+static uint32_t range_instance(struct scope *scope, uint32_t local, uint32_t binding)
 {
 	const struct binding *range = &scope->bindings[binding];
 	uint32_t i = scope->locals[local].instance;
@@ -220,32 +219,37 @@ static uint32_t range_reg(struct scope *scope, uint32_t local, uint32_t binding)
 	if (i == NONE) {
 		uint32_t reg = new_reg(
 			scope, scope->locals[local].name, range->type, range->bits, range->vector);
-		struct instance fresh = {range->id, reg, scope->locals[local].instance, 0};
+		struct instance fresh = {range->id, reg, scope->locals[local].instance, NONE, NONE};
 
 		i = scope->ninstances;
 		ARENA_PUSH(scope->arena, scope->instances, scope->ninstances, scope->instances_cap, fresh);
 		scope->locals[local].instance = i;
 	}
-	if (i == scope->locals[local].instance)
-		scope->instances[i].generation = scope->generation;
-	return scope->instances[i].reg;
+	return i;
 }
 
 struct resolved scope_find(struct scope *scope, const char *text, size_t size)
 {
 	uint32_t local = local_of(scope, name_id(scope, text, size));
-	uint32_t instance = scope->locals[local].instance;
+	uint32_t newest = scope->locals[local].instance;
 
-	if (instance != NONE && scope->instances[instance].generation == scope->generation)
-		return (struct resolved){RESOLVED_REG, scope->instances[instance].reg};
+	if (newest != NONE && scope->instances[newest].generation == scope->generation &&
+		scope->instances[newest].plain == scope->locals[local].binding)
+		return (struct resolved){RESOLVED_REG, scope->instances[newest].reg};
 	uint32_t plain = scope->locals[local].binding;
 	struct numbered range = find_ranges(scope, text, size);
 
 	while (plain != NONE && scope->bindings[plain].kind == BINDING_RANGE)
 		plain = scope->bindings[plain].previous;
 	if (range.binding != NONE && (plain == NONE || range.binding > plain)) {
-		local = canonical(scope, text, size, range, local);
-		return (struct resolved){RESOLVED_REG, range_reg(scope, local, range.binding)};
+		uint32_t own = canonical(scope, text, size, range, local);
+		uint32_t i = range_instance(scope, own, range.binding);
+
+		if (own == local) { /* the right answer for this spelling */
+			scope->instances[i].generation = scope->generation;
+			scope->instances[i].plain = scope->locals[local].binding;
+		}
+		return (struct resolved){RESOLVED_REG, scope->instances[i].reg};
 	}
 	if (plain == NONE)
 		return (struct resolved){RESOLVED_NOTHING, NONE};

@@ -30,7 +30,9 @@ struct local_name { /* what a name means here and now */
 
 struct instance { /* register `%r5` of a range `%r<10>` */
 	uint32_t range, reg, previous;
-	uint32_t generation; /* of the scope when this was the right answer */
+	/* This was the right answer: then it still is while no range has come or gone and the name's own
+	 * binding, which lies below the range's, is the same. */
+	uint32_t generation, plain;
 };
 
 struct reference { /* a name that a label may still settle */
@@ -61,7 +63,8 @@ struct scope {
 	uint32_t nopen_labels, open_labels_cap, nhidden_labels, hidden_labels_cap;
 	struct open_block *blocks;
 	uint32_t nblocks, blocks_cap;
-	uint32_t nscopes, nranges, generation;
+	uint32_t nscopes, nranges;
+	uint32_t generation; /* counts ranges that came and went */
 	bool digit_prefixes; /* a range's prefix ends in a digit: `%r1<4>` */
 	uint32_t regs_cap, labels_cap;
 };
