@@ -328,9 +328,9 @@ again:
 		name blank* ":"		{ goto matched; }
 		".loc" blank+ decimal blank+ decimal blank+ decimal blank
 					{ goto matched; }
-		".reg" blank+ "." [a-z0-9]+ blank+ declared (blank* "," blank* declared)* blank* ";"
+		".reg" blank+ "." [a-z] [a-z0-9]* blank+ declared (blank* "," blank* declared)* blank* ";"
 					{ goto matched; }
-		".param" blank+ (".align" blank+ decimal blank+)? "." [a-z0-9]+ blank+ name
+		".param" blank+ (".align" blank+ decimal blank+)? "." [a-z] [a-z0-9]* blank+ name
 			("[" decimal "]")? blank* ";"
 					{ goto matched; }
 		guard? quiet dots blank* ";"
