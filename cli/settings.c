@@ -304,6 +304,12 @@ void settings_read(struct settings *settings, int argc, char **argv)
 	}
 }
 
+void settings_free(struct settings *settings)
+{
+	free((void *)(uintptr_t)settings->kernels);
+	free((void *)(uintptr_t)settings->paths);
+}
+
 bool settings_color(const struct settings *settings, FILE *out)
 {
 	if (settings->color != COLOR_AUTO)

@@ -41,6 +41,7 @@ struct settings {
 
 /* Reads the command line; prints and exits with status 2 when it is wrong, 0 after --help. */
 void settings_read(struct settings *, int argc, char **argv);
+void settings_free(struct settings *);
 /* Lets --kernel decide which kernels a run looks at. */
 void settings_select(const struct settings *, struct fencepost_options *);
 /* May colours go there? */

@@ -119,10 +119,10 @@ extern "C" __global__ void __launch_bounds__(384, 1)
 	named_barrier(1, CONSUMERS);
 	if (threadIdx.x == 0) {
 		last = take_ticket(&counters[blockIdx.x]) == splits - 1;
+		fence_global();
 		if (last) {
 			uint32_t full = smem_address(partial_full);
 			counters[blockIdx.x] = 0;
-			fence_global();
 			load_partial(smem_address(shared), partials, 0, full);
 			load_partial(smem_address(shared) + PARTIAL_BYTES, partials, 1, full + 8);
 		}
