@@ -111,7 +111,7 @@ static bool same_threads(const struct check_walk *w, uint32_t insn)
 
 	if (cfg_dominates(cfg, cfg->block_of[w->site], cfg->block_of[insn]))
 		return true;
-	struct check_walk other = {.unit = w->unit, .site = insn};
+	struct check_walk other = {.unit = w->unit, .defs = w->defs, .site = insn};
 
 	check_conditions(&other);
 	for (uint32_t i = 0; i < other.nconditions; i++)
@@ -233,6 +233,7 @@ void check_bulk_stores(struct check_list *list)
 		if (unit->cfg.block_of[i] == NONE || !is_bulk_store(&unit->effects[i], &source))
 			continue;
 		struct check_walk w = {.unit = unit,
+			.defs = &list->defs,
 			.site = i,
 			.start = state_of(PHASE_ISSUED, 0),
 			.step = step_bulk,

@@ -67,7 +67,7 @@ void check_mbarrier_init(struct check_list *list)
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
 		if (unit->effects[i].sync != SYNC_MBAR_INIT || unit->cfg.block_of[i] == NONE)
 			continue;
-		struct check_walk w = {.unit = unit, .site = i, .start = 1, .step = step_init, .join = check_larger};
+		struct check_walk w = {.unit = unit, .defs = &list->defs, .site = i, .start = 1, .step = step_init, .join = check_larger};
 		struct first_use found = {NONE, 0};
 
 		check_conditions(&w);
@@ -165,7 +165,7 @@ void check_tensormaps(struct check_list *list)
 	struct unit *unit = list->unit;
 
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		struct check_walk w = {.unit = unit, .site = i, .step = step_map, .join = check_larger};
+		struct check_walk w = {.unit = unit, .defs = &list->defs, .site = i, .step = step_map, .join = check_larger};
 		struct map_search search = {.found = {NONE, 0}};
 		uint8_t operand;
 

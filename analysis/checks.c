@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * In: a unit with effects, flow graph and values. Out: findings of the rules that look at one thread's
- * way only. A walk follows one site forwards; where the way forks on a condition that decided whether
- * the site runs, and that cannot have changed, only the fitting branch is followed, since compilers
- * repeat such tests. Invariant: states only grow, so a walk ends.
+ * way only. A walk follows one site forwards; where the way forks on a predicate whose value is known
+ * on that way, only the fitting branch is followed, since compilers repeat tests and keep flags: a
+ * condition of the site that cannot change, a register not written since, a constant put into it.
+ * Invariant: states and sets of truths only grow, so a walk ends.
  */
 #include "analysis/checks.h"
 
 #include "base/rules.h"
+
+#include <string.h>
+
+#define MAX_CONDITIONS 64
+#define MAX_TRACKED 64
 
 uint8_t check_larger(uint8_t a, uint8_t b)
 {
@@ -32,25 +38,134 @@ static bool stays(const struct unit *unit, uint32_t insn, const struct operand *
 		unit->cfg.blocks[unit->cfg.block_of[defs.v[0]]].loop_depth == 0;
 }
 
+static void track(struct check_walk *w, uint32_t reg, uint8_t start, bool is_condition)
+{
+	for (uint32_t k = 0; k < w->ntracked; k++)
+		if (w->tracked[k].reg == reg) {
+			w->tracked[k].start &= start;
+			return;
+		}
+	if (w->ntracked < MAX_TRACKED)
+		w->tracked[w->ntracked++] = (struct check_tracked){reg, start, is_condition};
+}
+
+static const struct insn *single_definition(const struct unit *unit, uint32_t insn, uint32_t reg,
+	uint32_t *at)
+{
+	struct ids defs = value_definitions(unit->values, insn, reg);
+
+	if (defs.n != 1 || defs.v[0] >= unit->fn->ninsns)
+		return NULL;
+	*at = defs.v[0];
+	return &unit->fn->insns[*at];
+}
+
+static const struct operand *predicate_source(const struct unit *unit, const struct insn *insn, uint32_t k)
+{
+	const struct operand *o = insn_operand(unit->fn, insn, k);
+
+	return o && o->kind == OPERAND_REG && !o->negated && unit->fn->regs[o->id].bits == 1 ? o : NULL;
+}
+
+struct known_predicate {
+	uint32_t insn, reg; /* the register as that instruction reads it */
+	bool truth;
+};
+
+/* What a known predicate says of those it was made from: `and' true and `or' false say it of both. */
+static uint32_t derive(const struct unit *unit, const struct known_predicate *from,
+	struct known_predicate out[2])
+{
+	uint32_t at, n = 0;
+	const struct insn *def = single_definition(unit, from->insn, from->reg, &at);
+	const struct operand *a, *b;
+
+	if (!def || def->guard != NONE || unit->cfg.block_of[at] == NONE)
+		return 0;
+	a = predicate_source(unit, def, 1);
+	b = predicate_source(unit, def, 2);
+	if ((def->op == OP_not || def->op == OP_mov) && a)
+		out[n++] = (struct known_predicate){at, a->id, from->truth != (def->op == OP_not)};
+	if ((def->op == OP_and && from->truth) || (def->op == OP_or && !from->truth)) {
+		if (a)
+			out[n++] = (struct known_predicate){at, a->id, from->truth};
+		if (b)
+			out[n++] = (struct known_predicate){at, b->id, from->truth};
+	}
+	return n;
+}
+
+/* The register that was read at an instruction still holds the same where the site runs. One
+ * definition D, and D dominates the reader, which dominates the site: a way from the reader through D to
+ * the site that avoids the reader would also be one from the entry. */
+static bool reaches_site(const struct check_walk *w, const struct known_predicate *k)
+{
+	const struct cfg *cfg = &w->unit->cfg;
+	uint32_t def = w->defs->at[k->reg];
+
+	return w->defs->n[k->reg] == 1 && cfg->block_of[def] != NONE &&
+		cfg_dominates(cfg, cfg->block_of[def], cfg->block_of[k->insn]) &&
+		(cfg->block_of[def] != cfg->block_of[k->insn] || def < k->insn);
+}
+
 static void add_condition(struct check_walk *w, uint32_t insn, bool truth)
 {
-	struct operand guard = guard_operand(&w->unit->fn->insns[insn]);
-	uint32_t number = value_number(w->unit->values, insn, &guard);
+	struct known_predicate todo[MAX_CONDITIONS] = {
+		{insn, w->unit->fn->insns[insn].guard, truth}};
 
-	if (!stays(w->unit, insn, &guard, number))
-		return;
-	w->conditions[w->nconditions++] = (struct check_condition){number, truth};
+	for (uint32_t n = 1; n > 0;) {
+		struct known_predicate k = todo[--n], made[2];
+		struct operand reg = {.kind = OPERAND_REG, .id = k.reg};
+		uint32_t number = value_number(w->unit->values, k.insn, &reg);
+
+		if (stays(w->unit, k.insn, &reg, number) && w->nconditions < MAX_CONDITIONS)
+			w->conditions[w->nconditions++] = (struct check_condition){number, k.truth};
+		if (reaches_site(w, &k))
+			track(w, k.reg, k.truth ? CHECK_TRUE : CHECK_FALSE, true);
+		uint32_t more = derive(w->unit, &k, made);
+
+		for (uint32_t i = 0; i < more && n < MAX_CONDITIONS; i++)
+			todo[n++] = made[i];
+	}
+}
+
+/* The truth that `mov.pred p, constant' gives, or both. */
+static uint8_t constant_truth(const struct unit *unit, const struct insn *insn)
+{
+	const struct operand *o = insn_operand(unit->fn, insn, 1);
+
+	if (insn->op != OP_mov || !o || o->kind != OPERAND_IMM)
+		return CHECK_TRUE | CHECK_FALSE;
+	return o->imm ? CHECK_TRUE : CHECK_FALSE;
+}
+
+/* Flags: predicates that constants are put into. What they hold at the site is not known. */
+static void track_flags(struct check_walk *w)
+{
+	const struct unit *unit = w->unit;
+
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+		const struct insn *insn = &unit->fn->insns[i];
+
+		if (insn->op != OP_mov || insn->count != 2 ||
+			insn_operand(unit->fn, insn, 0)->kind != OPERAND_REG ||
+			unit->fn->regs[insn_operand(unit->fn, insn, 0)->id].bits != 1 ||
+			constant_truth(unit, insn) == (CHECK_TRUE | CHECK_FALSE))
+			continue;
+		uint32_t reg = insn_operand(unit->fn, insn, 0)->id;
+
+		track(w, reg, CHECK_TRUE | CHECK_FALSE, false);
+	}
 }
 
 void check_conditions(struct check_walk *w)
 {
 	const struct cfg *cfg = &w->unit->cfg;
-	uint32_t b = cfg->block_of[w->site], n = 1;
+	uint32_t b = cfg->block_of[w->site];
 
-	for (uint32_t d = b; d != NONE; d = cfg->blocks[d].idom)
-		n++;
-	w->conditions = ARENA_NEW(w->unit->arena, struct check_condition, n);
-	w->nconditions = 0;
+	w->conditions = ARENA_NEW(w->unit->arena, struct check_condition, MAX_CONDITIONS);
+	w->tracked = ARENA_NEW(w->unit->arena, struct check_tracked, MAX_TRACKED);
+	w->nconditions = w->ntracked = 0;
 	if (w->unit->fn->insns[w->site].guard != NONE)
 		add_condition(w, w->site, !w->unit->fn->insns[w->site].guard_negated);
 	for (uint32_t d = cfg->blocks[b].idom; d != NONE; d = cfg->blocks[d].idom) {
@@ -64,6 +179,17 @@ void check_conditions(struct check_walk *w)
 		if (taken != cfg_dominates(cfg, block->succ.v[1], b))
 			add_condition(w, last, taken != w->unit->fn->insns[last].guard_negated);
 	}
+	track_flags(w);
+	w->now = ARENA_NEW(w->unit->arena, uint8_t, w->ntracked + 1);
+	memset(w->now, CHECK_TRUE | CHECK_FALSE, w->ntracked);
+}
+
+static uint8_t truth_now(const struct check_walk *w, uint32_t reg)
+{
+	for (uint32_t k = 0; k < w->ntracked; k++)
+		if (w->tracked[k].reg == reg)
+			return w->now[k];
+	return CHECK_TRUE | CHECK_FALSE;
 }
 
 int check_guard(const struct check_walk *w, uint32_t insn)
@@ -72,6 +198,10 @@ int check_guard(const struct check_walk *w, uint32_t insn)
 
 	if (i->guard == NONE)
 		return 1;
+	uint8_t truth = truth_now(w, i->guard);
+
+	if (truth == CHECK_TRUE || truth == CHECK_FALSE)
+		return (truth == CHECK_TRUE) != i->guard_negated;
 	struct operand guard = guard_operand(i);
 	uint32_t number = value_number(w->unit->values, insn, &guard);
 
@@ -81,10 +211,39 @@ int check_guard(const struct check_walk *w, uint32_t insn)
 	return -1;
 }
 
+/* What an instruction does to the registers that are followed. */
+static void step_truths(struct check_walk *w, uint32_t insn)
+{
+	const struct insn *i = &w->unit->fn->insns[insn];
+
+	regs_of(w->unit->fn, i, w->unit->arena, &w->regs);
+	for (uint32_t d = 0; d < w->regs.defs.n; d++)
+		for (uint32_t k = 0; k < w->ntracked; k++) {
+			if (w->tracked[k].reg != w->regs.defs.v[d])
+				continue;
+			w->now[k] = constant_truth(w->unit, i) | (i->guard != NONE ? w->now[k] : 0);
+			if (w->tracked[k].is_condition)
+				w->context = CHECK_COLD;
+		}
+}
+
+/* The site with its guard open: this way is one of those on which it runs, or of those on which not. */
+static uint8_t step_site(struct check_walk *w, uint8_t state)
+{
+	int runs = state ? check_guard(w, w->site) : 1;
+
+	if (runs >= 0 && (runs == 1) != w->site_runs)
+		return 0;
+	if (!w->site_runs)
+		return state;
+	w->context = CHECK_HOT;
+	for (uint32_t k = 0; k < w->ntracked; k++)
+		w->now[k] = w->tracked[k].start;
+	return w->start;
+}
+
 static uint8_t step_guarded(struct check_walk *w, uint32_t insn, uint8_t state)
 {
-	if (insn == w->site)
-		return w->join(w->start, check_guard(w, insn) == 1 ? 0 : state);
 	switch (check_guard(w, insn)) {
 	case 0:
 		return state;
@@ -106,16 +265,16 @@ static bool leaves_thread(const struct unit *unit, uint32_t b)
 	return !block->count || unit->fn->insns[block->first + block->count - 1].op != OP_trap;
 }
 
-static uint8_t run_block(struct check_walk *w, uint32_t b, uint32_t from, uint8_t state, visitor *visit,
-	void *arg)
+static uint8_t run_block(struct check_walk *w, uint32_t b, uint8_t state, visitor *visit, void *arg)
 {
 	const struct block *block = &w->unit->cfg.blocks[b];
 	uint32_t end = block->first + block->count;
 
-	for (uint32_t i = from; i < end; i++) {
+	for (uint32_t i = block->first; i < end; i++) {
 		if (visit && state)
 			visit(w, i, i, state, arg);
-		state = step_guarded(w, i, state);
+		state = i == w->site ? step_site(w, state) : step_guarded(w, i, state);
+		step_truths(w, i);
 	}
 	if (visit && state && leaves_thread(w->unit, b) &&
 		(!block->count || check_guard(w, end - 1) != 0))
@@ -126,50 +285,93 @@ static uint8_t run_block(struct check_walk *w, uint32_t b, uint32_t from, uint8_
 /* Which successors the walk's thread can take. */
 static bool may_take(const struct check_walk *w, const struct block *block, uint32_t k)
 {
-	if (block->succ.n != 2 || !block->count)
+	uint32_t last = block->first + block->count - 1;
+
+	if (block->succ.n != 2 || !block->count || w->unit->fn->insns[last].guard == NONE)
 		return true;
-	switch (check_guard(w, block->first + block->count - 1)) {
-	case 1:
-		return w->unit->fn->insns[block->first + block->count - 1].guard == NONE || k == 0;
-	case 0:
-		return k == 1;
-	default:
-		return true;
+	int runs = check_guard(w, last);
+
+	return runs < 0 || (runs == 1) == (k == 0);
+}
+
+/* On the edge the predicate of the branch is known. */
+static uint8_t truth_on_edge(const struct check_walk *w, const struct block *block, uint32_t k, uint32_t t)
+{
+	const struct insn *last = block->count ? &w->unit->fn->insns[block->first + block->count - 1] : NULL;
+
+	if (!last || block->succ.n != 2 || last->guard != w->tracked[t].reg)
+		return w->now[t];
+	return (k == 0) != last->guard_negated ? CHECK_TRUE : CHECK_FALSE;
+}
+
+static bool flow_into(struct check_walk *w, const struct block *block, uint32_t k, uint8_t out)
+{
+	uint32_t to = block->succ.v[k] * CHECK_CONTEXTS + w->context;
+	uint8_t joined = w->in[to] ? w->join(w->in[to], out) : out;
+	bool grown = joined != w->in[to];
+
+	w->in[to] = joined;
+	for (uint32_t t = 0; t < w->ntracked; t++) {
+		uint8_t *truth = &w->truths[(size_t)to * w->ntracked + t];
+		uint8_t more = *truth | truth_on_edge(w, block, k, t);
+
+		grown |= more != *truth;
+		*truth = more;
+	}
+	return grown;
+}
+
+struct walk_queue {
+	uint32_t *v, n;
+	bool *has;
+};
+
+static void push(struct walk_queue *q, uint32_t entry)
+{
+	if (q->has[entry])
+		return;
+	q->has[entry] = true;
+	q->v[q->n++] = entry;
+}
+
+/* One block in one context; a block with the site is run for both answers of the site's guard. */
+static void run_entry(struct check_walk *w, uint32_t entry, struct walk_queue *q, visitor *visit, void *arg)
+{
+	uint32_t b = entry / CHECK_CONTEXTS;
+	const struct block *block = &w->unit->cfg.blocks[b];
+	bool home = b == w->unit->cfg.block_of[w->site];
+
+	for (int runs = 1; runs >= (home && w->unit->fn->insns[w->site].guard != NONE ? 0 : 1); runs--) {
+		w->site_runs = runs;
+		w->context = entry % CHECK_CONTEXTS;
+		memcpy(w->now, &w->truths[(size_t)entry * w->ntracked], w->ntracked);
+		uint8_t out = run_block(w, b, w->in[entry], visit, arg);
+
+		for (uint32_t k = 0; q && out && k < block->succ.n; k++)
+			if (may_take(w, block, k) && flow_into(w, block, k, out))
+				push(q, block->succ.v[k] * CHECK_CONTEXTS + w->context);
 	}
 }
 
 void check_run(struct check_walk *w, visitor *visit, void *arg)
 {
-	const struct cfg *cfg = &w->unit->cfg;
-	bool *queued = ARENA_NEW(w->unit->arena, bool, cfg->n);
-	uint32_t *queue = ARENA_NEW(w->unit->arena, uint32_t, cfg->n);
-	uint32_t n = 0, home = cfg->block_of[w->site];
+	uint32_t n = w->unit->cfg.n * CHECK_CONTEXTS;
+	uint32_t home = w->unit->cfg.block_of[w->site] * CHECK_CONTEXTS + CHECK_COLD;
+	struct walk_queue q = {
+		.v = ARENA_NEW(w->unit->arena, uint32_t, n), .has = ARENA_NEW(w->unit->arena, bool, n)};
 
-	w->in = ARENA_NEW(w->unit->arena, uint8_t, cfg->n);
-	queue[n++] = home;
-	queued[home] = true;
-	while (n && !budget_spent(w->unit->budget)) {
-		uint32_t b = queue[--n];
-		const struct block *block = &cfg->blocks[b];
+	w->in = ARENA_NEW(w->unit->arena, uint8_t, n);
+	w->truths = ARENA_NEW(w->unit->arena, uint8_t, (size_t)n * w->ntracked + 1);
+	push(&q, home);
+	while (q.n && !budget_spent(w->unit->budget)) {
+		uint32_t entry = q.v[--q.n];
 
-		queued[b] = false;
-		uint8_t out = run_block(w, b, block->first, w->in[b], NULL, NULL);
-
-		for (uint32_t k = 0; out && k < block->succ.n; k++) {
-			uint32_t to = block->succ.v[k];
-
-			if (!may_take(w, block, k) || w->join(w->in[to], out) == w->in[to])
-				continue;
-			w->in[to] = w->join(w->in[to], out);
-			if (!queued[to]) {
-				queued[to] = true;
-				queue[n++] = to;
-			}
-		}
+		q.has[entry] = false;
+		run_entry(w, entry, &q, NULL, NULL);
 	}
-	for (uint32_t b = 0; b < cfg->n; b++)
-		if (w->in[b] || b == home)
-			run_block(w, b, cfg->blocks[b].first, w->in[b], visit, arg);
+	for (uint32_t entry = 0; entry < n; entry++)
+		if (w->in[entry] || entry == home)
+			run_entry(w, entry, NULL, visit, arg);
 }
 
 void check_report(struct check_list *list, uint8_t rule, uint8_t confidence, uint32_t insn,
@@ -184,10 +386,26 @@ void check_report(struct check_list *list, uint8_t rule, uint8_t confidence, uin
 	ARENA_PUSH(list->unit->arena, list->v, list->n, list->cap, f);
 }
 
+static struct check_defs count_definitions(struct unit *unit)
+{
+	struct check_defs defs = {.n = ARENA_NEW(unit->arena, uint32_t, unit->fn->nregs),
+		.at = ARENA_NEW(unit->arena, uint32_t, unit->fn->nregs)};
+	struct insn_regs regs = {0};
+
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+		regs_of(unit->fn, &unit->fn->insns[i], unit->arena, &regs);
+		for (uint32_t k = 0; k < regs.defs.n; k++) {
+			defs.n[regs.defs.v[k]]++;
+			defs.at[regs.defs.v[k]] = i;
+		}
+	}
+	return defs;
+}
+
 /* Calls make nothing of these rules certain, and nothing is assumed of them. */
 void checks_run(struct unit *unit, struct check_finding **findings, uint32_t *n)
 {
-	struct check_list list = {.unit = unit};
+	struct check_list list = {.unit = unit, .defs = count_definitions(unit)};
 
 	if (unit->options->rules >> RULE_BULK_STORE_UNWAITED & 1)
 		check_bulk_stores(&list);

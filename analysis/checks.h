@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/audit.h"
+#include "analysis/regs.h"
 
 /* A branch or guard that decides whether a site runs: value number and the outcome it had. */
 struct check_condition {
@@ -10,30 +11,55 @@ struct check_condition {
 	bool truth;
 };
 
+/* A predicate register followed along the walk: as a set of what it can hold. */
+enum check_truth { CHECK_TRUE = 1, CHECK_FALSE = 2 };
+
+struct check_tracked {
+	uint32_t reg;
+	uint8_t start;     /* enum check_truth bits just after the site */
+	bool is_condition; /* the site runs only so; else a flag */
+};
+
+/* Ways on which the conditions of the last run of the site still hold are kept apart from others, or
+ * a loop would join this round of the site with the round before. */
+enum check_context { CHECK_COLD, CHECK_HOT, CHECK_CONTEXTS };
+
+struct check_defs { /* by register: how many instructions define it, and the last one */
+	uint32_t *n, *at;
+};
+
 struct check_walk {
 	struct unit *unit;
+	const struct check_defs *defs;
 	uint32_t site;      /* the instruction that starts the walk */
 	uint8_t start;      /* state just after it */
 	struct check_condition *conditions; /* that hold for the thread that ran the site, also later */
 	uint32_t nconditions;
+	struct check_tracked *tracked;
+	uint32_t ntracked;
 	/* State after an instruction that runs; 0 ends a way. Must keep the order: a larger state in, no
 	 * smaller state out. Called until nothing grows, in no fixed order. */
 	uint8_t (*step)(struct check_walk *, uint32_t insn, uint8_t state);
 	/* Joins two states; no smaller than either. */
 	uint8_t (*join)(uint8_t, uint8_t);
-	const void *data;
-	uint32_t data_count;
-	/* filled by the walk, refilled on each run */
-	uint8_t *in;        /* by block */
+	/* filled by the walk */
+	uint8_t *in;        /* by block and context */
+	uint8_t *truths;    /* by block, context and tracked register, on entry */
+	uint8_t *now;       /* by tracked register, where the walk stands */
+	uint8_t context;    /* enum check_context, where the walk stands */
+	bool site_runs;     /* what is tried when the site's guard is not known */
+	struct insn_regs regs;
 };
 
 struct check_list {
 	struct unit *unit;
+	struct check_defs defs;
 	struct check_finding *v;
 	uint32_t n, cap;
 };
 
-/* Finds the conditions of walk->site that stay what they were. */
+/* Finds what is known of predicates where walk->site runs: conditions that stay for good, and registers
+ * to follow. */
 void check_conditions(struct check_walk *);
 /* Runs to the fixed point, then once more in order, with `visit` called before each instruction (and
  * with insn == NONE at a place where the thread ends, `at` being the last instruction). */
