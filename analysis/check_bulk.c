@@ -192,7 +192,7 @@ static bool issued_by_some(const struct unit *unit, uint32_t insn)
 		const struct insn *i = &unit->fn->insns[last];
 
 		if (i->guard == NONE || (d != b && (block->succ.n != 2 ||
-				cfg_dominates(cfg, block->succ.v[0], b) == cfg_dominates(cfg, block->succ.v[1], b))))
+				check_edge_leads(cfg, d, 0, b) == check_edge_leads(cfg, d, 1, b))))
 			continue;
 		struct operand guard = {.kind = OPERAND_REG, .id = i->guard, .at = i->at};
 

@@ -113,6 +113,7 @@ struct map_search {
 	const struct operand *written;
 	struct first_use found;
 	uint8_t confidence;
+	bool certain_only;
 };
 
 static bool used_map(const struct unit *unit, uint32_t insn, const struct operand **map)
@@ -154,19 +155,30 @@ static void visit_use(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t 
 		return;
 	int same = same_map(w->unit, w->site, search->written, insn, map);
 
-	if (same == 0)
+	if (same == 0 || (same < 0 && search->certain_only))
 		return;
 	search->found = (struct first_use){insn, state};
 	search->confidence = same == 1 ? CONFIDENCE_LIKELY : CONFIDENCE_POSSIBLE;
 }
 
+/* Kernels with several maps acquire under flags that no walk sees through: there only a map that is
+ * certainly the same counts. */
+static bool acquires_maps(const struct unit *unit)
+{
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
+		if (unit->effects[i].fence == FENCE_TENSORMAP_ACQUIRE)
+			return true;
+	return false;
+}
+
 void check_tensormaps(struct check_list *list)
 {
 	struct unit *unit = list->unit;
+	bool certain_only = acquires_maps(unit);
 
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
 		struct check_walk w = {.unit = unit, .defs = &list->defs, .site = i, .step = step_map, .join = check_larger};
-		struct map_search search = {.found = {NONE, 0}};
+		struct map_search search = {.found = {NONE, 0}, .certain_only = certain_only};
 		uint8_t operand;
 
 		if (unit->cfg.block_of[i] == NONE || !writes_map(unit, i, &operand, &w.start))

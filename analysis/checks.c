@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define MAX_CONDITIONS 64
-#define MAX_TRACKED 64
+#define MAX_TRACKED 128
 
 uint8_t check_larger(uint8_t a, uint8_t b)
 {
@@ -103,6 +103,8 @@ static bool reaches_site(const struct check_walk *w, const struct known_predicat
 	const struct cfg *cfg = &w->unit->cfg;
 	uint32_t def = w->defs->at[k->reg];
 
+	if (!w->defs->n[k->reg])
+		return true;
 	return w->defs->n[k->reg] == 1 && cfg->block_of[def] != NONE &&
 		cfg_dominates(cfg, cfg->block_of[def], cfg->block_of[k->insn]) &&
 		(cfg->block_of[def] != cfg->block_of[k->insn] || def < k->insn);
@@ -129,33 +131,129 @@ static void add_condition(struct check_walk *w, uint32_t insn, bool truth)
 	}
 }
 
-/* The truth that `mov.pred p, constant' gives, or both. */
-static uint8_t constant_truth(const struct unit *unit, const struct insn *insn)
+static uint8_t truth_now(const struct check_walk *w, uint32_t reg)
 {
-	const struct operand *o = insn_operand(unit->fn, insn, 1);
-
-	if (insn->op != OP_mov || !o || o->kind != OPERAND_IMM)
-		return CHECK_TRUE | CHECK_FALSE;
-	return o->imm ? CHECK_TRUE : CHECK_FALSE;
+	for (uint32_t k = 0; k < w->ntracked; k++)
+		if (w->tracked[k].reg == reg)
+			return w->now[k];
+	return CHECK_TRUE | CHECK_FALSE;
 }
 
-/* Flags: predicates that constants are put into. What they hold at the site is not known. */
+static uint8_t inverse(uint8_t truth)
+{
+	return (uint8_t)((truth & CHECK_TRUE ? CHECK_FALSE : 0) | (truth & CHECK_FALSE ? CHECK_TRUE : 0));
+}
+
+/* Of source k of an instruction: a constant, or a register that is followed. */
+static uint8_t truth_of_source(const struct check_walk *w, const struct insn *insn, uint32_t k)
+{
+	const struct operand *o = insn_operand(w->unit->fn, insn, k);
+
+	if (o && o->kind == OPERAND_IMM)
+		return o->imm ? CHECK_TRUE : CHECK_FALSE;
+	if (!o || o->kind != OPERAND_REG || o->component)
+		return CHECK_TRUE | CHECK_FALSE;
+	return o->negated ? inverse(truth_now(w, o->id)) : truth_now(w, o->id);
+}
+
+static bool is_constant(const struct unit *unit, const struct insn *insn, uint32_t k, int64_t value)
+{
+	const struct operand *o = insn_operand(unit->fn, insn, k);
+
+	return o && o->kind == OPERAND_IMM && o->imm == value;
+}
+
+/* Whether a bool made by an instruction is true. Bools are predicates, or what compilers keep in 16-bit
+ * registers as 0 and 1: masked with 255, compared with 0. */
+static uint8_t truth_of_definition(const struct check_walk *w, const struct insn *insn)
+{
+	uint8_t a = truth_of_source(w, insn, 1), b = truth_of_source(w, insn, 2);
+
+	if (insn->op == OP_mov && insn->count == 2) {
+		const struct operand *o = insn_operand(w->unit->fn, insn, 1);
+
+		return o->kind == OPERAND_IMM && (o->imm < -1 || o->imm > 1) ? CHECK_TRUE | CHECK_FALSE : a;
+	}
+	if (insn->op == OP_not && insn_has(insn, MOD_pred))
+		return inverse(a);
+	if (insn->op == OP_and && (insn_has(insn, MOD_pred) || is_constant(w->unit, insn, 2, 255)))
+		return (a & b & CHECK_TRUE) | ((a | b) & CHECK_FALSE);
+	if (insn->op == OP_or && insn_has(insn, MOD_pred))
+		return ((a | b) & CHECK_TRUE) | (a & b & CHECK_FALSE);
+	if (insn->op == OP_selp && is_constant(w->unit, insn, 1, 1) && is_constant(w->unit, insn, 2, 0))
+		return truth_of_source(w, insn, 3);
+	if (insn->op == OP_setp && insn->count == 3 && is_constant(w->unit, insn, 2, 0)) {
+		if (insn_has(insn, MOD_ne))
+			return a;
+		if (insn_has(insn, MOD_eq))
+			return inverse(a);
+	}
+	return CHECK_TRUE | CHECK_FALSE;
+}
+
+static bool is_tracked(const struct check_walk *w, uint32_t reg)
+{
+	for (uint32_t k = 0; k < w->ntracked; k++)
+		if (w->tracked[k].reg == reg)
+			return true;
+	return false;
+}
+
+/* The register that an instruction of the kind above makes a bool in, from a constant or from bools that
+ * are followed; or NONE. */
+static uint32_t made_bool(const struct check_walk *w, const struct insn *insn)
+{
+	const struct operand *d = insn_operand(w->unit->fn, insn, 0);
+	bool pred = d && d->kind == OPERAND_REG && w->unit->fn->regs[d->id].bits == 1;
+
+	if (!d || d->kind != OPERAND_REG || d->component || (!pred && w->unit->fn->regs[d->id].bits != 16))
+		return NONE;
+	if (insn->op == OP_mov && (is_constant(w->unit, insn, 1, 0) || is_constant(w->unit, insn, 1, 1) ||
+					  (pred && is_constant(w->unit, insn, 1, -1))))
+		return d->id;
+	if (insn->op != OP_mov && insn->op != OP_not && insn->op != OP_and && insn->op != OP_or &&
+		insn->op != OP_selp && insn->op != OP_setp)
+		return NONE;
+	for (uint32_t k = 1; k < insn->count; k++) {
+		const struct operand *o = insn_operand(w->unit->fn, insn, k);
+
+		if (o->kind == OPERAND_REG && is_tracked(w, o->id))
+			return d->id;
+	}
+	return NONE;
+}
+
+/* Flags: what they hold at the site is not known, but often behind it. A register that something else
+ * than 0 and 1 is put into is not a bool; its truth is then unknown, which is right as well. */
 static void track_flags(struct check_walk *w)
 {
 	const struct unit *unit = w->unit;
+	uint32_t before;
 
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		const struct insn *insn = &unit->fn->insns[i];
+	do {
+		before = w->ntracked;
+		for (uint32_t i = 0; i < unit->fn->ninsns && w->ntracked < MAX_TRACKED; i++) {
+			uint32_t reg = made_bool(w, &unit->fn->insns[i]);
 
-		if (insn->op != OP_mov || insn->count != 2 ||
-			insn_operand(unit->fn, insn, 0)->kind != OPERAND_REG ||
-			unit->fn->regs[insn_operand(unit->fn, insn, 0)->id].bits != 1 ||
-			constant_truth(unit, insn) == (CHECK_TRUE | CHECK_FALSE))
-			continue;
-		uint32_t reg = insn_operand(unit->fn, insn, 0)->id;
+			if (reg != NONE && !is_tracked(w, reg))
+				track(w, reg, CHECK_TRUE | CHECK_FALSE, false);
+		}
+	} while (w->ntracked > before);
+}
 
-		track(w, reg, CHECK_TRUE | CHECK_FALSE, false);
+bool check_edge_leads(const struct cfg *cfg, uint32_t from, uint32_t k, uint32_t to)
+{
+	uint32_t s = cfg->blocks[from].succ.v[k];
+
+	if (!cfg_dominates(cfg, s, to))
+		return false;
+	for (uint32_t i = 0; i < cfg->blocks[s].pred.n; i++) {
+		uint32_t p = cfg->blocks[s].pred.v[i];
+
+		if (p != from && !cfg_dominates(cfg, s, p)) /* a join, reached by the other branch as well */
+			return false;
 	}
+	return true;
 }
 
 void check_conditions(struct check_walk *w)
@@ -174,22 +272,14 @@ void check_conditions(struct check_walk *w)
 
 		if (block->succ.n != 2 || !block->count || w->unit->fn->insns[last].guard == NONE)
 			continue;
-		bool taken = cfg_dominates(cfg, block->succ.v[0], b);
+		bool taken = check_edge_leads(cfg, d, 0, b);
 
-		if (taken != cfg_dominates(cfg, block->succ.v[1], b))
+		if (taken != check_edge_leads(cfg, d, 1, b))
 			add_condition(w, last, taken != w->unit->fn->insns[last].guard_negated);
 	}
 	track_flags(w);
 	w->now = ARENA_NEW(w->unit->arena, uint8_t, w->ntracked + 1);
 	memset(w->now, CHECK_TRUE | CHECK_FALSE, w->ntracked);
-}
-
-static uint8_t truth_now(const struct check_walk *w, uint32_t reg)
-{
-	for (uint32_t k = 0; k < w->ntracked; k++)
-		if (w->tracked[k].reg == reg)
-			return w->now[k];
-	return CHECK_TRUE | CHECK_FALSE;
 }
 
 int check_guard(const struct check_walk *w, uint32_t insn)
@@ -217,11 +307,13 @@ static void step_truths(struct check_walk *w, uint32_t insn)
 	const struct insn *i = &w->unit->fn->insns[insn];
 
 	regs_of(w->unit->fn, i, w->unit->arena, &w->regs);
+	uint8_t made = w->regs.defs.n == 1 ? truth_of_definition(w, i) : CHECK_TRUE | CHECK_FALSE;
+
 	for (uint32_t d = 0; d < w->regs.defs.n; d++)
 		for (uint32_t k = 0; k < w->ntracked; k++) {
 			if (w->tracked[k].reg != w->regs.defs.v[d])
 				continue;
-			w->now[k] = constant_truth(w->unit, i) | (i->guard != NONE ? w->now[k] : 0);
+			w->now[k] = made | (i->guard != NONE ? w->now[k] : 0);
 			if (w->tracked[k].is_condition)
 				w->context = CHECK_COLD;
 		}
