@@ -6,6 +6,7 @@
  *
  * Invariant: an input that had to be fenced and was not is never assembled in silence.
  */
+#include "cli/output.h"
 #include "cli/shim_args.h"
 #include "cli/shim_find.h"
 #include "cli/shim_input.h"
@@ -18,7 +19,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct shim {
@@ -164,27 +164,11 @@ static void judge(struct shim *shim)
 		exit(1);
 }
 
-/* Writes beside the file and renames, so that a reader sees the old text or the new. */
 static void replace_file(const char *path, const char *text, size_t size)
 {
-	char *real = realpath(path, NULL), *beside = NULL;
-	struct stat about;
-	if (!real || stat(real, &about) || asprintf(&beside, "%s.fencepost-XXXXXX", real) < 0)
-		fail(2, path, strerror(errno));
-	int file = mkstemp(beside);
-	FILE *out = file >= 0 ? fdopen(file, "w") : NULL;
-	if (!out)
-		fail(2, path, strerror(errno));
-	bool good = fwrite(text, 1, size, out) == size;
-	good = !fchmod(file, about.st_mode & 07777) && good;
-	good = !fclose(out) && good;
-	if (!good || rename(beside, real)) {
-		int error = errno;
-		unlink(beside);
-		fail(2, path, strerror(error));
-	}
-	free(beside);
-	free(real);
+	char error[256];
+	if (!output_write(path, text, size, error, sizeof error))
+		fail(2, NULL, error);
 }
 
 static void rewrite_in_place(struct shim *shim)
@@ -226,7 +210,7 @@ static struct shim_words told(struct shim *shim, struct shim_place *places, uint
 			fail(2, "a temporary file cannot be written", strerror(errno));
 		shim_words_add(&words, path, strlen(path));
 		places[(*nplaces)++] = (struct shim_place){path, text->shown, text->edits,
-			shim_text_changed(text) ? text->nedits : 0};
+			shim_text_changed(text) ? text->nedits : 0, shim->args.ninputs == 1};
 		next = input->last + 1;
 	}
 	for (; next < shim->args.words.n; next++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What ptxas says goes in, a line at a time; the same with the names and line numbers of the input comes
- * out. ptxas writes a place as `PATH, line N`; a path may also stand alone. All other bytes are kept.
+ * out. ptxas writes a place as `PATH, line N`; a path may also stand alone, and so may `around line N` in
+ * what it says of wgmma. All other bytes are kept.
  *
  * Invariant: text that names no file of ours is passed on as it is.
  */
@@ -40,11 +41,11 @@ static const struct shim_place *place_at(
 	return found;
 }
 
-/* Writes the number of `, line N` mapped; how many bytes that was, 0 if it does not stand here. */
-static size_t line_number(const struct shim_place *place, const char *text, size_t size, FILE *out)
+/* Writes `words` and the number behind them mapped; how many bytes that was, 0 if they do not stand here. */
+static size_t line_number(
+	const struct shim_place *place, const char *words, const char *text, size_t size, FILE *out)
 {
-	static const char words[] = ", line ";
-	size_t used = sizeof words - 1, first = used;
+	size_t first = strlen(words), used = first;
 	if (size <= used || memcmp(text, words, used))
 		return 0;
 	uint32_t line = 0;
@@ -59,14 +60,19 @@ static size_t line_number(const struct shim_place *place, const char *text, size
 void shim_map_message(
 	const struct shim_place *places, uint32_t n, const char *text, size_t size, FILE *out)
 {
+	bool only = n == 1 && places[0].only;
 	for (size_t at = 0; at < size;) {
 		const struct shim_place *place = place_at(places, n, text + at, size - at);
-		if (!place) {
-			putc(text[at++], out);
-			continue;
+		size_t used = 0;
+		if (place) {
+			fputs(place->shown, out);
+			at += strlen(place->path);
+			used = line_number(place, ", line ", text + at, size - at, out);
+		} else {
+			used = only ? line_number(places, "around line ", text + at, size - at, out) : 0;
+			if (!used)
+				putc(text[at++], out);
 		}
-		fputs(place->shown, out);
-		at += strlen(place->path);
-		at += line_number(place, text + at, size - at, out);
+		at += used;
 	}
 }

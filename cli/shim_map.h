@@ -2,6 +2,7 @@
 /* Messages about the fenced text, said of the text that was given. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ struct shim_place {
 	const char *shown; /* what the input is called */
 	const struct shim_edit *edits; /* by line */
 	uint32_t nedits;
+	bool only; /* there is no other input: a line number without a path is of this one */
 };
 
 /* The line of the input for a line of the fenced text, both counted from 1. */

@@ -9,6 +9,7 @@
  */
 #include "cli/shim_settings.h"
 
+#include "cli/report.h"
 #include "cli/shim_args.h"
 
 #include <fnmatch.h>
@@ -19,7 +20,12 @@
 static bool selected(const char *kernel, void *context)
 {
 	const char *glob = context;
-	return !fnmatch(glob, kernel, 0);
+	if (!fnmatch(glob, kernel, 0))
+		return true;
+	char *plain = demangle(kernel);
+	bool matches = plain && !fnmatch(glob, plain, 0);
+	free(plain);
+	return matches;
 }
 
 static bool problem(struct shim_settings *settings, const char *word, const char *why)

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# Read by the tests of this folder: a work folder, `is NAME EXPECTED SEEN`, `need PROGRAM`, `finish`.
+# FENCEPOST and SHIM are the programs under test, SOURCE is the tree.
+set -u
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+failed=0
+unset FENCEPOST_OPTIONS FENCEPOST_PTXAS FENCEPOST_ON_ERROR FENCEPOST_ON_EDGE FENCEPOST_INPLACE FENCEPOST_CHAIN
+unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS
+PATH=$PATH:/usr/local/cuda/bin
+
+is() {
+	[ "$2" = "$3" ] && return
+	printf 'FAILED %s\n  expected: %s\n  seen:     %s\n' "$1" "$2" "$3"
+	failed=1
+}
+
+need() {
+	for program; do
+		command -v "$program" >/dev/null || { echo "no $program: skipped"; exit 77; }
+	done
+}
+
+finish() {
+	[ $failed = 0 ] && echo ok
+	exit $failed
+}
