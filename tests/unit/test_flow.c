@@ -69,6 +69,15 @@ static const struct row rows[] = {
 		"setp.ne.s32 %p1, %r9, 0;\nst.shared.u32 [tile], 1;\n@%p1 bra A;\n"
 		"fence.proxy.async.shared::cta;\nA:\nadd.s32 %r1, %r1, 1;\n@%p1 bra B;\n" COPY "B:\nret;",
 		"", ""},
+	{"branches under the same predicate, the fence on the arm taken",
+		"setp.ne.s32 %p1, %r9, 0;\nst.shared.u32 [tile], 1;\n@%p1 bra F;\nbra.uni J;\nF:\n"
+		"fence.proxy.async.shared::cta;\nJ:\nadd.s32 %r1, %r1, 1;\n@%p1 bra B;\nret;\nB:\n" COPY "ret;",
+		"", ""},
+	{"the predicate of the iteration before says nothing of this one",
+		"L:\nld.shared.u32 %r7, [other];\nsetp.eq.s32 %p1, %r7, 0;\n@%p1 " COPY
+		"st.shared.u32 [tile], %r7;\n@%p1 fence.proxy.async.shared::cta;\nsetp.ne.s32 %p2, %r7, 9;\n"
+		"@%p2 bra L;\nret;",
+		"5>4o", "5|4"},
 	{"branches under another predicate",
 		"setp.ne.s32 %p1, %r9, 0;\nsetp.ne.s32 %p2, %r8, 0;\nst.shared.u32 [tile], 1;\n@%p1 bra A;\n"
 		"fence.proxy.async.shared::cta;\nA:\nadd.s32 %r1, %r1, 1;\n@%p2 bra B;\n" COPY "B:\nret;",
@@ -136,6 +145,21 @@ static const struct row rows[] = {
 		"st.shared.u32 [tile], 1;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
 		"fence.proxy.async.shared::cluster;\n" PEER_COPY "ret;",
 		"", ""},
+	{"a leader that exists fences for all who met before it",
+		"mov.u32 %r1, %tid.x;\nsetp.ne.s32 %p1, %r1, 0;\nsetp.ne.s32 %p2, %r1, 32;\n"
+		"st.shared.u32 [tile], 1;\nbar.sync 0;\n@%p1 bra J;\nfence.proxy.async.shared::cta;\nJ:\n"
+		"bar.sync 0;\n@%p2 bra E;\n" COPY "E:\nret;",
+		"", ""},
+	{"a leader that need not exist does not",
+		"mov.u32 %r1, %tid.x;\nld.global.u32 %r3, [%rd2];\nsetp.ne.s32 %p1, %r1, %r3;\n"
+		"setp.ne.s32 %p2, %r1, 32;\nst.shared.u32 [tile], 1;\nbar.sync 0;\n@%p1 bra J;\n"
+		"fence.proxy.async.shared::cta;\nJ:\nbar.sync 0;\n@%p2 bra E;\n" COPY "E:\nret;",
+		"5>12b", "5|10,12"},
+	{"a leader's fence does not cover what is written behind the barrier it followed",
+		"mov.u32 %r1, %tid.x;\nsetp.ne.s32 %p1, %r1, 0;\nsetp.ne.s32 %p2, %r1, 32;\nbar.sync 0;\n"
+		"st.shared.u32 [tile], 1;\n@%p1 bra J;\nfence.proxy.async.shared::cta;\nJ:\n"
+		"bar.sync 0;\n@%p2 bra E;\n" COPY "E:\nret;",
+		"5>11b", "5|9,11"},
 	{"global memory", "ld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], 1;\n" BULK_LOAD "ret;", "2>3o",
 		"2|3"},
 	{"a global write needs a global fence",
