@@ -5,7 +5,7 @@
  * own thread did (the writer's side). A fence is spare only if neither flow gets an edge more, so that none
  * is left to a fence behind the hand-off. Those that matter on no writer's side are judged first, later
  * ones before earlier ones, each loss assumed before the next (spec 5, fence-redundant).
- * Invariant: taking away all fences called spare adds no edge to the flow.
+ * Invariant: taking away all fences called spare and narrowing all called too wide adds no edge to the flow.
  */
 #include "analysis/misplaced.h"
 #include "analysis/repair.h"
@@ -177,7 +177,8 @@ static void judge_all(struct judge *j)
 
 /* ---- too wide ---- */
 
-static bool still_covered(struct judge *j, uint32_t insn, const enum fence_kind kinds[2])
+/* Leaves it so if nothing shows. */
+static bool narrow_to(struct judge *j, uint32_t insn, const enum fence_kind kinds[2])
 {
 	uint8_t before = j->now.width[insn];
 	uint8_t extra = kinds[1] == FENCE_NONE ? 0 : fence_width(kinds[1]);
@@ -185,12 +186,11 @@ static bool still_covered(struct judge *j, uint32_t insn, const enum fence_kind 
 
 	scene_change(&j->now, insn, kinds[0]);
 	scene_place(&j->now, insn, before | extra);
-	bool good = !count_new(j, WRITER_SIDE, NULL) &&
-		    !(j->has_issuer && count_new(j, ALL_FENCES, NULL));
-
+	if (!count_new(j, WRITER_SIDE, NULL) && !(j->has_issuer && count_new(j, ALL_FENCES, NULL)))
+		return true;
 	scene_place(&j->now, insn, before);
 	scene_change(&j->now, insn, whole);
-	return good;
+	return false;
 }
 
 static void judge_width(struct judge *j, struct fence_report *report)
@@ -210,8 +210,13 @@ static void judge_width(struct judge *j, struct fence_report *report)
 	if (need & SPACE_CLUSTER)
 		return;
 	fence_kinds(need, kinds);
-	if (out_of_time(j) || !still_covered(j, report->insn, kinds))
+	if (out_of_time(j) || !need)
 		return;
+	if (!narrow_to(j, report->insn, kinds)) { /* it took over from others that were spare */
+		fence_kinds(SPACE_SHARED | (report->kind == FENCE_ASYNC_ALL ? SPACE_GLOBAL : 0), kinds);
+		if (!narrow_to(j, report->insn, kinds))
+			return;
+	}
 	report->too_wide = true;
 	report->narrow = (uint8_t)kinds[0];
 	report->narrow2 = (uint8_t)kinds[1];

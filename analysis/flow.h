@@ -64,6 +64,9 @@ struct handoffs; /* which release can reach which acquire: analysis/handoff.h */
 
 /* Prepares what does not depend on fences (facts, hand-offs, load completion); once per unit. */
 struct flow_setup *flow_prepare(struct unit *);
+/* The same once more, as it would be were the fences of the view in the text: predicates under which a fence
+ * runs are told apart, others are not. Gives the old one back where that makes no difference. */
+struct flow_setup *flow_prepare_with(struct flow_setup *, const struct fence_view *);
 /* Solves to the fixed point with these fences in force. */
 void flow_solve(struct flow_setup *, const struct fence_view *, struct flow *);
 /* The demands of the edges of a solved flow, ready for the planner. */

@@ -75,14 +75,21 @@ static void literals_of_branches(struct flow_setup *s, uint32_t b)
 	}
 }
 
-static void find_literals(struct flow_setup *s)
+/* Of the fences in the text and those of the view (NULL: none). */
+static void find_literals(struct flow_setup *s, const struct fence_view *view)
 {
 	const struct unit *unit = s->unit;
+	struct bits placed = bits_new(unit->arena, unit->fn->ninsns + 1);
 
+	for (uint32_t i = 0; view && i < view->nplaced; i++)
+		bits_set(placed, view->placed[i].before);
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		if (unit->effects[i].fence == FENCE_NONE || unit->cfg.block_of[i] == NONE)
+		uint8_t fence = view && view->existing ? view->existing[i] : unit->effects[i].fence;
+
+		if (unit->cfg.block_of[i] == NONE || (fence == FENCE_NONE && !bits_has(placed, i)))
 			continue;
-		literal_add(s, i, unit->fn->insns[i].guard, unit->fn->insns[i].guard_negated);
+		if (fence != FENCE_NONE)
+			literal_add(s, i, unit->fn->insns[i].guard, unit->fn->insns[i].guard_negated);
 		literals_of_branches(s, unit->cfg.block_of[i]);
 	}
 }
@@ -210,9 +217,10 @@ static void collect_events(struct flow_setup *s)
 {
 	struct unit *unit = s->unit;
 	struct bits *literals = literal_definitions(s);
-	struct ids *complete = load_completions(s);
 	struct event_list list = {0};
 
+	if (!s->complete)
+		s->complete = load_completions(s);
 	s->base_of = ARENA_NEW(unit->arena, uint32_t, unit->cfg.n + 1);
 	for (uint32_t b = 0; b < unit->cfg.n; b++) {
 		const struct block *block = &unit->cfg.blocks[b];
@@ -220,7 +228,7 @@ static void collect_events(struct flow_setup *s)
 
 		s->base_of[b] = list.n;
 		for (uint32_t i = block->first; i < block->first + block->count; i++)
-			events_of_insn(s, &list, i, &next, complete[i], literals[i]);
+			events_of_insn(s, &list, i, &next, s->complete[i], literals[i]);
 		if (s->handoffs.exit_of[b] != NONE)
 			event_add(s, &list,
 				(struct event){.insn = block->first + block->count,
@@ -305,19 +313,12 @@ static struct state state_new(struct flow_setup *s)
 	return st;
 }
 
-struct flow_setup *flow_prepare(struct unit *unit)
+/* What depends on the literals, and the sets of the solver. */
+static void prepare_sets(struct flow_setup *s)
 {
+	const struct unit *unit = s->unit;
 	struct arena *arena = unit->arena;
-	struct flow_setup *s = ARENA_NEW(arena, struct flow_setup, 1);
 
-	s->unit = unit;
-	handoff_pair(unit, &s->handoffs);
-	facts_collect(unit, s->handoffs.any_cross, &s->facts);
-	s->trivial = !s->facts.n;
-	if (s->trivial)
-		return s;
-	facts_fence_effects(unit, &s->facts, s->fence);
-	find_literals(s);
 	collect_events(s);
 	s->events_of = ARENA_NEW(arena, uint32_t, unit->cfg.n + 1);
 	s->in = ARENA_NEW(arena, struct state, unit->cfg.n);
@@ -341,5 +342,49 @@ struct flow_setup *flow_prepare(struct unit *unit)
 	s->suppressed = bits_new(arena, s->facts.n);
 	s->dirty = ARENA_NEW(arena, uint64_t, (unit->cfg.n + 63) / 64);
 	s->seen = ARENA_NEW(arena, uint32_t, unit->cfg.n);
+}
+
+struct flow_setup *flow_prepare(struct unit *unit)
+{
+	struct flow_setup *s = ARENA_NEW(unit->arena, struct flow_setup, 1);
+
+	s->unit = unit;
+	handoff_pair(unit, &s->handoffs);
+	facts_collect(unit, s->handoffs.any_cross, &s->facts);
+	s->trivial = !s->facts.n;
+	if (s->trivial)
+		return s;
+	facts_fence_effects(unit, &s->facts, s->fence);
+	find_literals(s, NULL);
+	prepare_sets(s);
+	return s;
+}
+
+static bool same_literals(const struct flow_setup *a, const struct flow_setup *b)
+{
+	if (a->nliterals != b->nliterals)
+		return false;
+	for (uint32_t i = 0; i < a->nliterals; i++)
+		if (!same_literal(&a->literals[i], b->literals[i].number, b->literals[i].negated) ||
+			a->literals[i].some_thread != b->literals[i].some_thread)
+			return false;
+	return true;
+}
+
+struct flow_setup *flow_prepare_with(struct flow_setup *from, const struct fence_view *view)
+{
+	if (from->trivial)
+		return from;
+	struct flow_setup *s = ARENA_NEW(from->unit->arena, struct flow_setup, 1);
+
+	s->unit = from->unit;
+	s->handoffs = from->handoffs;
+	s->facts = from->facts;
+	s->complete = from->complete;
+	memcpy(s->fence, from->fence, sizeof(s->fence));
+	find_literals(s, view);
+	if (same_literals(s, from))
+		return from;
+	prepare_sets(s);
 	return s;
 }

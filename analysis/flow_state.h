@@ -59,6 +59,7 @@ struct flow_setup {
 	struct fence_effect fence[FENCE_OTHER + 1];
 	struct literal literals[LITERALS_MAX];
 	uint32_t nliterals;
+	struct ids *complete;     /* by instruction: load facts that are complete there */
 	struct event *base;       /* events that do not depend on the fences in force */
 	uint32_t *base_of;        /* by block: base_of[b] .. base_of[b + 1) */
 	bool trivial;             /* no fact can meet an async access: nothing to solve */

@@ -270,7 +270,7 @@ static bool settled_any(const struct planner *p)
 	return false;
 }
 
-static void drop_spare(struct planner *p)
+static void try_all(struct planner *p)
 {
 	struct candidate *v;
 	uint32_t n = candidates(p, &v);
@@ -280,6 +280,43 @@ static void drop_spare(struct planner *p)
 		return; /* nothing else did it */
 	for (uint32_t i = 0; i < n && !budget_spent(p->scene.unit->budget); i++)
 		try_less(p, v[i].point);
+}
+
+/* Edges that would be missing in the text as planned. */
+static bool holds(struct planner *p)
+{
+	struct flow flow;
+
+	scene_solve(&p->scene, &flow);
+	for (uint32_t i = 0; i < flow.nedges; i++) {
+		uint32_t first = edge_index_find(&p->index, &flow.edges[i]);
+
+		if (is_target(p, &flow.edges[i]) && (first == NONE || !p->left[first]))
+			return false;
+	}
+	return !flow.incomplete;
+}
+
+/* With its fences in the text the flow tells more predicates apart, so more fences are spare; with some
+ * of these gone it may tell less again. Then what it sees without them counts. */
+static void drop_spare(struct planner *p)
+{
+	struct flow_setup *setup = p->scene.setup;
+	uint8_t *width = ARENA_NEW(p->scene.arena, uint8_t, p->scene.points.graph.n);
+
+	memcpy(width, p->scene.width, p->scene.points.graph.n);
+	bool more = scene_prepare(&p->scene);
+
+	try_all(p);
+	if (!more)
+		return;
+	p->scene.setup = setup;
+	scene_prepare(&p->scene);
+	if (holds(p))
+		return;
+	p->scene.setup = setup;
+	memcpy(p->scene.width, width, p->scene.points.graph.n);
+	try_all(p);
 }
 
 /* ---- what comes out ---- */
@@ -419,14 +456,32 @@ static void narrow(struct planner *p, const struct fence_report *report)
 	add_width(p, k, fence_width((enum fence_kind)report->narrow2));
 }
 
+/* The text as planned shows no edge that `before` lacks. Predicates are told apart only where a fence runs under
+ * them, so one that went may have taken more than its own work along. */
+static bool adds_nothing(struct planner *p, const struct flow *before)
+{
+	struct edge_index index;
+	struct flow flow;
+
+	edge_index_build(before->edges, before->nedges, p->scene.arena, &index);
+	scene_prepare(&p->scene);
+	scene_solve(&p->scene, &flow);
+	for (uint32_t i = 0; i < flow.nedges; i++)
+		if (edge_index_is_new(&index, &flow.edges[i]))
+			return false;
+	return !flow.incomplete;
+}
+
 static void improve_existing(struct planner *p)
 {
-	uint32_t fix = p->scene.unit->options->fix;
+	uint32_t fix = p->scene.unit->options->fix, nchanges = p->plan->nchanges;
 	struct audit audit = {0};
+	struct scene before;
 	struct flow flow;
 
 	scene_solve_full(&p->scene, &flow);
 	audit_scene(&p->scene, &flow, &audit);
+	scene_copy(&p->scene, &before);
 	for (uint32_t i = 0; i < audit.nfences; i++) {
 		const struct fence_report *report = &audit.fences[i];
 
@@ -440,6 +495,10 @@ static void improve_existing(struct planner *p)
 			narrow(p, report);
 		}
 	}
+	if (p->plan->nchanges == nchanges || adds_nothing(p, &flow))
+		return;
+	p->scene = before;
+	p->plan->nchanges = nchanges;
 }
 
 static void list_weights(struct planner *p)

@@ -110,6 +110,15 @@ void scene_solve_own(struct scene *scene, struct flow *flow)
 	solve(scene, flow, true, true);
 }
 
+bool scene_prepare(struct scene *scene)
+{
+	struct flow_setup *before = scene->setup;
+
+	list_placed(scene);
+	scene->setup = flow_prepare_with(scene->setup, &scene->view);
+	return scene->setup != before;
+}
+
 static bool has(const uint32_t *v, uint32_t n, uint32_t item)
 {
 	for (uint32_t i = 0; i < n; i++)

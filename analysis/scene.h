@@ -32,6 +32,8 @@ void scene_solve(struct scene *, struct flow *);
 void scene_solve_full(struct scene *, struct flow *);
 /* The same with fences of the writer's side only (fence_view.own_only). */
 void scene_solve_own(struct scene *, struct flow *);
+/* Prepares the flow as if the scene's fences were in the text; tells whether that makes a difference. */
+bool scene_prepare(struct scene *);
 /* Of the flow that scene_solve solved last. */
 void scene_demands(struct scene *, const struct flow *, struct demand **, uint32_t *n);
 /* The lowest copy of a point. */

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Properties of a repair on random kernels: it leaves no edge, a second one changes nothing, none of its
+ * fences can go, and all that with every placement and with narrowing and removal switched on.
+ */
+#include "lib/fencepost.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* cmocka needs the above */
+#include <cmocka.h>
+
+#define ROUNDS 500
+#define TEXT_MAX 16384
+
+static uint64_t seed;
+
+static uint32_t pick(uint32_t n)
+{
+	seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+	return (uint32_t)(seed >> 33) % n;
+}
+
+struct program {
+	char text[TEXT_MAX];
+	size_t n;
+	uint32_t labels;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct program *p, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	int n = vsnprintf(p->text + p->n, sizeof(p->text) - p->n, fmt, args);
+
+	va_end(args);
+	assert_true(n >= 0 && (size_t)n < sizeof(p->text) - p->n);
+	p->n += (size_t)n;
+}
+
+static void simple(struct program *p)
+{
+	static const char *const fences[] = {"fence.proxy.async", "fence.proxy.async.shared::cta",
+		"fence.proxy.async.shared::cta", "fence.proxy.async.global",
+		"fence.proxy.async.shared::cluster"};
+	uint32_t tile = pick(2), part = pick(2) * 512, label;
+
+	switch (pick(10)) {
+	case 0:
+	case 1:
+		say(p, "\tst.shared.u32 [%%a%u+%u], %%r5;\n", tile, part);
+		break;
+	case 2:
+		say(p, "\tld.shared.u32 %%r9, [%%a%u+%u];\n\tadd.s32 %%r10, %%r10, %%r9;\n", tile, part);
+		break;
+	case 3:
+		say(p, "\tst.global.u32 [%%rd4], %%r5;\n");
+		break;
+	case 4:
+	case 5:
+		say(p, "\tbar.sync 0;\n");
+		break;
+	case 6:
+		say(p, "%s\t%s;\n", pick(5) ? "" : "\t@%p1", fences[pick(5)]);
+		break;
+	case 7:
+		label = p->labels++;
+		say(p, "\t@%%p1 bra L%u;\n\tadd.s32 %%r11, %%t%u, %u;\n", label, tile, part);
+		say(p, "\tcp.async.bulk.global.shared::cta.bulk_group [%%rd2], [%%r11], 512;\n");
+		say(p, "\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;\nL%u:\n", label);
+		break;
+	case 8:
+		label = p->labels++;
+		say(p, "\t@%%p1 bra L%u;\n\tcp.async.bulk.shared::cluster.global", label);
+		say(p, ".mbarrier::complete_tx::bytes [%%t%u], [%%rd2], 512, [%%r3];\nL%u:\n", tile, label);
+		break;
+	default:
+		say(p, "\tadd.s32 %%r12, %%r12, 1;\n");
+		break;
+	}
+}
+
+static void statements(struct program *p, uint32_t depth);
+
+/* Barriers stay under conditions that all threads share. No two conditions are the same: the analysis sees
+ * more of two equal ones once a fence stands under one of them. */
+static void nested(struct program *p, uint32_t depth)
+{
+	uint32_t label = p->labels++, other = p->labels++;
+
+	if (pick(2)) {
+		say(p, "\tmov.u32 %%c%u, 0;\nL%u:\n", depth, label);
+		statements(p, depth + 1);
+		say(p, "\tadd.s32 %%c%u, %%c%u, 1;\n\tsetp.lt.s32 %%p3, %%c%u, %%r20;\n", depth, depth, depth);
+		say(p, "\t@%%p3 bra L%u;\n", label);
+		return;
+	}
+	say(p, "\tsetp.gt.s32 %%p2, %%r20, %u;\n\t@%%p2 bra L%u;\n", label + 10, label);
+	statements(p, depth + 1);
+	if (pick(2)) {
+		say(p, "\tbra.uni L%u;\nL%u:\n", other, label);
+		statements(p, depth + 1);
+		say(p, "L%u:\n", other);
+	} else {
+		say(p, "L%u:\n", label);
+	}
+}
+
+static void statements(struct program *p, uint32_t depth)
+{
+	for (uint32_t i = 2 + pick(5); i > 0; i--) {
+		if (depth < 3 && !pick(4))
+			nested(p, depth);
+		else
+			simple(p);
+	}
+}
+
+static void make(struct program *p, uint64_t round)
+{
+	seed = round * UINT64_C(0x9e3779b97f4a7c15);
+	*p = (struct program){0};
+	say(p, ".version 8.6\n.target sm_90a\n.address_size 64\n");
+	say(p, ".visible .entry k(.param .u64 a, .param .u32 b)\n.maxntid 128, 1, 1\n{\n");
+	say(p, "\t.reg .pred %%p<8>;\n\t.reg .b32 %%r<24>;\n\t.reg .b32 %%t<2>;\n\t.reg .b32 %%a<2>;\n");
+	say(p, "\t.reg .b32 %%c<4>;\n\t.reg .b64 %%rd<8>;\n");
+	say(p, "\t.shared .align 128 .b8 one[1024];\n\t.shared .align 128 .b8 two[1024];\n");
+	say(p, "\t.shared .align 8 .b64 full;\n");
+	say(p, "\tld.param.u64 %%rd1, [a];\n\tld.param.u32 %%r20, [b];\n\tcvta.to.global.u64 %%rd2, %%rd1;\n");
+	say(p, "\tmov.u32 %%r1, %%tid.x;\n\tmov.u32 %%t0, one;\n\tmov.u32 %%t1, two;\n\tmov.u32 %%r3, full;\n");
+	say(p, "\tshl.b32 %%r5, %%r1, 2;\n\tadd.s32 %%a0, %%t0, %%r5;\n\tadd.s32 %%a1, %%t1, %%r5;\n");
+	say(p, "\tmul.wide.u32 %%rd3, %%r1, 4;\n\tadd.s64 %%rd4, %%rd2, %%rd3;\n");
+	say(p, "\tmov.u32 %%r10, 0;\n\tmov.u32 %%r12, 0;\n");
+	say(p, "\tsetp.ne.s32 %%p1, %%r1, 0;\n");
+	statements(p, 0);
+	say(p, "\tst.global.u32 [%%rd4], %%r10;\n\tst.global.u32 [%%rd4+4], %%r12;\n\tret;\n}\n");
+}
+
+struct setting {
+	const char *name, *value;
+};
+
+static struct fencepost_result *run(const char *text, const struct setting *setting)
+{
+	struct fencepost_options options;
+	struct fencepost_result *result;
+	char error[128];
+
+	fencepost_options_init(&options, sizeof(options));
+	for (; setting && setting->name; setting++)
+		if (!fencepost_options_set(&options, setting->name, setting->value, error, sizeof(error)))
+			fail_msg("%s", error);
+	assert_int_equal(fencepost_run(&options, "k", text, strlen(text), &result), FENCEPOST_OK);
+	return result;
+}
+
+/* cmocka cuts long messages. */
+static void show(uint64_t round, const char *what, const char *text)
+{
+	print_error("round %llu: %s in\n", (unsigned long long)round, what);
+	for (; *text; text++)
+		print_error("%c", *text);
+}
+
+static uint32_t missing(const char *text)
+{
+	static const struct setting look[] = {{"fix", "none"}, {NULL, NULL}};
+	struct fencepost_result *result = run(text, look);
+	uint32_t n = result->edges_left;
+
+	fencepost_free(result);
+	return n;
+}
+
+/* The output without the i-th inserted fence. */
+static uint32_t missing_without(const struct fencepost_result *result, uint32_t i)
+{
+	const struct fencepost_fence *gone = result->fences[i];
+	size_t at = gone->offset;
+
+	for (uint32_t k = 0; k < result->nfences; k++) /* the list is by place */
+		if (k < i)
+			at += result->fences[k]->nbytes - result->fences[k]->length;
+	char *less = strdup(result->ptx);
+
+	memmove(less + at, less + at + gone->nbytes, strlen(less + at + gone->nbytes) + 1);
+	uint32_t n = missing(less);
+
+	free(less);
+	return n;
+}
+
+static void check(uint64_t round, const char *text, const struct setting *setting, bool minimal)
+{
+	struct fencepost_result *result = run(text, setting), *again = run(result->ptx, setting);
+
+	const char *wrong = NULL;
+
+	if (result->edges_left || missing(result->ptx))
+		wrong = "edges are left";
+	else if (strcmp(result->ptx, again->ptx) != 0)
+		wrong = "a second run changes something";
+	for (uint32_t i = 0; minimal && !wrong && i < result->nfences; i++)
+		if (!missing_without(result, i))
+			wrong = "an inserted fence is spare";
+	if (wrong) {
+		show(round, wrong, result->ptx);
+		fail();
+	}
+	fencepost_free(again);
+	fencepost_free(result);
+}
+
+static void test_repair_is_complete_stable_and_minimal(void **state)
+{
+	static const struct setting by_async[] = {{"placement", "async"}, {NULL, NULL}};
+	static const struct setting all[] = {{"fix", "missing,misplaced,wide,redundant"}, {NULL, NULL}};
+	static const struct setting strict[] = {{"strict", NULL}, {NULL, NULL}};
+	static struct program p;
+	uint32_t with_edges = 0;
+
+	(void)state;
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		make(&p, round);
+		with_edges += missing(p.text) > 0;
+		check(round, p.text, NULL, true);
+		check(round, p.text, by_async, true);
+		check(round, p.text, all, false);
+		check(round, p.text, strict, false);
+	}
+	print_message("%u of %u programs lacked a fence\n", with_edges, ROUNDS);
+	assert_true(with_edges > ROUNDS / 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_repair_is_complete_stable_and_minimal),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
