@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One forward walk per load over the blocks it reaches. Two register sets travel along:
- *   must: registers whose value certainly depends on the load's latest execution (join: intersection)
+ *   must: registers whose value certainly depends on the load (join: intersection)
  *   may:  registers whose value possibly depends on it (join: union)
- * The walk ends on a path where the load runs again, where an anchor uses a register of must, or
- * where no register of may is live. Both sets only move one way, so the walk ends.
+ * The load is complete on a path where an anchor uses a register of must, or where no register of may
+ * is live. Where it runs again before that, older executions stay open beside the latest: an
+ * accumulator may hold their values. So there are two pairs of sets, and must of the older ones is
+ * what depends on all of them. The walk ends on a path where nothing is open. The sets only move one
+ * way, a closed pair being the top, so the walk ends.
  */
 #include "analysis/loads.h"
 
@@ -13,10 +16,17 @@
 
 #define LIVENESS_LIMIT (UINT64_C(1) << 31) /* bits; beyond it every register counts as live */
 
+enum age { LATEST, OLDER, NAGES };
+
+struct values {
+	bool open[NAGES]; /* not known to be complete; else the sets mean nothing */
+	struct bits must[NAGES], may[NAGES];
+	bool escaped; /* some use cannot be followed: never dead */
+};
+
 struct state {
 	bool reached, queued;
-	struct bits must, may;
-	bool escaped; /* some use cannot be followed: never dead */
+	struct values values;
 };
 
 struct insn_range {
@@ -29,10 +39,10 @@ struct loads {
 	struct insn_range *regs; /* by instruction */
 	struct bits *live_out;   /* by block; NULL: too large */
 	struct bits *live_at;    /* by instruction that asks; no words: another */
-	struct state *in;      /* by block, reused */
+	struct state *in;      /* by block, reused; the last: behind the load */
 	uint32_t *touched, ntouched;
-	uint32_t *queue;
-	struct bits must, may; /* of the block under way */
+	uint32_t *queue, nqueued;
+	struct values now; /* of the block under way */
 };
 
 static void live_before(const struct loads *l, uint32_t i, struct bits live)
@@ -119,6 +129,14 @@ static void liveness(struct loads *l)
 	}
 }
 
+static void values_new(const struct unit *unit, struct values *v)
+{
+	for (enum age a = LATEST; a < NAGES; a++) {
+		v->must[a] = bits_new(unit->arena, unit->fn->nregs);
+		v->may[a] = bits_new(unit->arena, unit->fn->nregs);
+	}
+}
+
 struct loads *loads_prepare(struct unit *unit)
 {
 	struct loads *l = ARENA_NEW(unit->arena, struct loads, 1);
@@ -127,11 +145,10 @@ struct loads *loads_prepare(struct unit *unit)
 	l->unit = unit;
 	tabulate(l);
 	liveness(l);
-	l->in = ARENA_NEW(unit->arena, struct state, n);
-	l->touched = ARENA_NEW(unit->arena, uint32_t, n);
+	l->in = ARENA_NEW(unit->arena, struct state, n + 1);
+	l->touched = ARENA_NEW(unit->arena, uint32_t, n + 1);
 	l->queue = ARENA_NEW(unit->arena, uint32_t, n + 1);
-	l->must = bits_new(unit->arena, unit->fn->nregs);
-	l->may = bits_new(unit->arena, unit->fn->nregs);
+	values_new(unit, &l->now);
 	return l;
 }
 
@@ -170,157 +187,186 @@ static bool is_anchor(const struct unit *unit, uint32_t i)
 	return false;
 }
 
-enum step { STEP_ON, STEP_DONE, STEP_AGAIN };
+static bool any_open(const struct values *v)
+{
+	return v->open[LATEST] || v->open[OLDER];
+}
 
-/* Carries must/may over one instruction. */
-static enum step step(struct loads *l, uint32_t load, uint32_t i, bool *escaped)
+static void copy_values(struct values *to, const struct values *from)
+{
+	to->escaped = from->escaped;
+	for (enum age a = LATEST; a < NAGES; a++) {
+		to->open[a] = from->open[a];
+		bits_copy(to->must[a], from->must[a]);
+		bits_copy(to->may[a], from->may[a]);
+	}
+}
+
+static bool bits_cut(struct bits set, struct bits other)
+{
+	bool changed = false;
+
+	for (uint32_t w = 0; w < set.nwords; w++) {
+		changed |= (set.words[w] & ~other.words[w]) != 0;
+		set.words[w] &= other.words[w];
+	}
+	return changed;
+}
+
+/* Joins one pair of sets into another; true if that one changed. */
+static bool join_age(struct values *to, enum age t, const struct values *from, enum age f)
+{
+	if (!from->open[f])
+		return false;
+	if (!to->open[t]) {
+		to->open[t] = true;
+		bits_copy(to->must[t], from->must[f]);
+		bits_copy(to->may[t], from->may[f]);
+		return true;
+	}
+	bool changed = bits_cut(to->must[t], from->must[f]);
+
+	return bits_or(to->may[t], from->may[f]) || changed;
+}
+
+/* Joins the current values into a state, which is queued if it changed. */
+static void join_into(struct loads *l, uint32_t at)
+{
+	struct state *in = &l->in[at];
+	bool changed = !in->reached;
+
+	if (!in->reached) {
+		if (!in->values.must[LATEST].words)
+			values_new(l->unit, &in->values);
+		in->reached = true;
+		copy_values(&in->values, &l->now);
+		l->touched[l->ntouched++] = at;
+	} else {
+		for (enum age a = LATEST; a < NAGES; a++)
+			changed |= join_age(&in->values, a, &l->now, a);
+		changed |= l->now.escaped && !in->values.escaped;
+		in->values.escaped |= l->now.escaped;
+	}
+	if (changed && !in->queued) {
+		in->queued = true;
+		l->queue[l->nqueued++] = at;
+	}
+}
+
+/* The load runs: what it brought before is older now. */
+static void run_load(struct loads *l, uint32_t load)
+{
+	const struct insn_range *r = &l->regs[load];
+	struct values *v = &l->now;
+
+	join_age(v, OLDER, v, LATEST);
+	v->open[LATEST] = true;
+	bits_zero(v->must[LATEST]);
+	bits_zero(v->may[LATEST]);
+	for (uint32_t k = 0; k < r->ndefs; k++) {
+		bits_clear(v->must[OLDER], r->defs[k]);
+		if (l->unit->fn->insns[load].guard == NONE)
+			bits_clear(v->may[OLDER], r->defs[k]);
+		bits_set(v->must[LATEST], r->defs[k]);
+		bits_set(v->may[LATEST], r->defs[k]);
+	}
+}
+
+/* Carries one pair of sets over an instruction, or closes it there. */
+static void step(struct loads *l, enum age a, uint32_t i)
 {
 	const struct unit *unit = l->unit;
 	const struct insn *insn = &unit->fn->insns[i];
 	const struct insn_range *r = &l->regs[i];
-	bool must, may, guard;
+	struct bits must_set = l->now.must[a], may_set = l->now.may[a];
+	bool must = any_used(must_set, r), may = any_used(may_set, r);
+	bool guard = insn->guard != NONE && bits_has(must_set, insn->guard);
 
-	if (i == load)
-		return STEP_AGAIN;
-	must = any_used(l->must, r);
-	may = any_used(l->may, r);
-	guard = insn->guard != NONE && bits_has(l->must, insn->guard);
-	if (must && is_anchor(unit, i))
-		return STEP_DONE;
 	/* the guard of a store or branch must be known whether or not it is taken */
-	if (guard && unit->effects[i].ntouches)
-		return STEP_DONE;
-	*escaped |= may && (is_argument_store(&unit->effects[i]) || unit->effects[i].is_call);
+	if ((must && is_anchor(unit, i)) || (guard && unit->effects[i].ntouches)) {
+		l->now.open[a] = false;
+		return;
+	}
+	l->now.escaped |= may && (is_argument_store(&unit->effects[i]) || unit->effects[i].is_call);
 	for (uint32_t k = 0; k < r->ndefs; k++) {
 		uint32_t d = r->defs[k];
 
 		if (insn->guard == NONE) {
-			must ? bits_set(l->must, d) : bits_clear(l->must, d);
-			may ? bits_set(l->may, d) : bits_clear(l->may, d);
+			must ? bits_set(must_set, d) : bits_clear(must_set, d);
+			may ? bits_set(may_set, d) : bits_clear(may_set, d);
 		} else {
-			if (!guard && !(must && bits_has(l->must, d)))
-				bits_clear(l->must, d);
+			if (!guard && !(must && bits_has(must_set, d)))
+				bits_clear(must_set, d);
 			else
-				bits_set(l->must, d);
+				bits_set(must_set, d);
 			if (may)
-				bits_set(l->may, d);
+				bits_set(may_set, d);
 		}
 	}
-	return STEP_ON;
+}
+
+/* Nobody will look at a value that no live register depends on. */
+static void close_dead(struct loads *l, uint32_t i)
+{
+	if (l->now.escaped || !l->live_at || !l->live_at[i].words)
+		return;
+	for (enum age a = LATEST; a < NAGES; a++)
+		if (!bits_meet(l->now.may[a], l->live_at[i]))
+			l->now.open[a] = false;
 }
 
 struct ends {
 	uint32_t *v, n, cap;
 };
 
-/* From instruction `from` to the end of the block; true: the state goes on to the successors. */
-static bool run_block(struct loads *l, uint32_t load, uint32_t b, uint32_t from, bool *escaped,
-	struct ends *ends)
+/* From state `at` to the end of its block, and on to the successors; or notes where all is complete. */
+static void run_block(struct loads *l, uint32_t load, uint32_t at, struct ends *ends)
 {
-	const struct block *block = &l->unit->cfg.blocks[b];
+	const struct cfg *cfg = &l->unit->cfg;
+	const struct block *block = &cfg->blocks[at == cfg->n ? cfg->block_of[load] : at];
+	uint32_t from = at == cfg->n ? load + 1 : block->first;
 
+	copy_values(&l->now, &l->in[at].values);
 	for (uint32_t i = from; i < block->first + block->count; i++) {
-		if (!*escaped && l->live_at && l->live_at[i].words &&
-			!bits_meet(l->may, l->live_at[i])) {
-			if (ends)
-				ARENA_PUSH(l->unit->arena, ends->v, ends->n, ends->cap, i);
-			return false;
+		close_dead(l, i);
+		if (any_open(&l->now) && i == load) {
+			run_load(l, load);
+			if (!ends)
+				join_into(l, cfg->n);
+			return;
 		}
-		switch (step(l, load, i, escaped)) {
-		case STEP_ON:
-			break;
-		case STEP_DONE:
-			if (ends)
-				ARENA_PUSH(l->unit->arena, ends->v, ends->n, ends->cap, i);
-			return false;
-		case STEP_AGAIN:
-			return false;
-		}
+		for (enum age a = LATEST; a < NAGES; a++)
+			if (l->now.open[a])
+				step(l, a, i);
+		if (any_open(&l->now))
+			continue;
+		if (ends)
+			ARENA_PUSH(l->unit->arena, ends->v, ends->n, ends->cap, i);
+		return;
 	}
-	return true;
-}
-
-/* Joins the current state into the successors; queues those that changed. */
-static uint32_t flow_on(struct loads *l, uint32_t b, bool escaped, uint32_t top)
-{
-	const struct block *block = &l->unit->cfg.blocks[b];
-
-	for (uint32_t i = 0; i < block->succ.n; i++) {
-		struct state *in = &l->in[block->succ.v[i]];
-		bool changed = !in->reached;
-
-		if (!in->reached) {
-			if (!in->must.words) {
-				in->must = bits_new(l->unit->arena, l->unit->fn->nregs);
-				in->may = bits_new(l->unit->arena, l->unit->fn->nregs);
-			}
-			in->reached = true;
-			in->escaped = escaped;
-			bits_copy(in->must, l->must);
-			bits_copy(in->may, l->may);
-			l->touched[l->ntouched++] = block->succ.v[i];
-		} else {
-			for (uint32_t w = 0; w < in->must.nwords; w++) {
-				changed |= (in->must.words[w] & ~l->must.words[w]) != 0;
-				in->must.words[w] &= l->must.words[w];
-			}
-			changed |= bits_or(in->may, l->may);
-			changed |= escaped && !in->escaped;
-			in->escaped |= escaped;
-		}
-		if (changed && !in->queued) {
-			in->queued = true;
-			l->queue[top++] = block->succ.v[i];
-		}
-	}
-	return top;
-}
-
-static void start(struct loads *l, uint32_t load)
-{
-	const struct insn_range *r = &l->regs[load];
-
-	bits_zero(l->must);
-	bits_zero(l->may);
-	for (uint32_t k = 0; k < r->ndefs; k++) {
-		bits_set(l->must, r->defs[k]);
-		bits_set(l->may, r->defs[k]);
-	}
+	if (!ends)
+		for (uint32_t i = 0; i < block->succ.n; i++)
+			join_into(l, block->succ.v[i]);
 }
 
 struct ids load_completed_at(struct loads *l, uint32_t load)
 {
-	const struct cfg *cfg = &l->unit->cfg;
-	uint32_t home = cfg->block_of[load], top = 0;
 	struct ends ends = {0};
-	bool escaped = false;
 
-	l->ntouched = 0;
-	start(l, load);
-	if (run_block(l, load, home, load + 1, &escaped, NULL))
-		top = flow_on(l, home, escaped, top);
-	while (top && !budget_spent(l->unit->budget)) {
-		uint32_t b = l->queue[--top];
+	l->ntouched = l->nqueued = 0;
+	l->now.open[LATEST] = l->now.open[OLDER] = l->now.escaped = false;
+	run_load(l, load);
+	join_into(l, l->unit->cfg.n);
+	while (l->nqueued && !budget_spent(l->unit->budget)) {
+		uint32_t at = l->queue[--l->nqueued];
 
-		l->in[b].queued = false;
-		bits_copy(l->must, l->in[b].must);
-		bits_copy(l->may, l->in[b].may);
-		escaped = l->in[b].escaped;
-		if (run_block(l, load, b, cfg->blocks[b].first, &escaped, NULL))
-			top = flow_on(l, b, escaped, top);
+		l->in[at].queued = false;
+		run_block(l, load, at, NULL);
 	}
 	/* the sets are final: note where each way ends */
-	start(l, load);
-	escaped = false;
-	run_block(l, load, home, load + 1, &escaped, &ends);
 	for (uint32_t t = 0; t < l->ntouched; t++) {
-		uint32_t b = l->touched[t];
-
-		bits_copy(l->must, l->in[b].must);
-		bits_copy(l->may, l->in[b].may);
-		escaped = l->in[b].escaped;
-		run_block(l, load, b, cfg->blocks[b].first, &escaped, &ends);
-		l->in[b].reached = l->in[b].queued = false;
+		run_block(l, load, l->touched[t], &ends);
+		l->in[l->touched[t]].reached = l->in[l->touched[t]].queued = false;
 	}
 	if (budget_spent(l->unit->budget))
 		return (struct ids){0};

@@ -12,6 +12,6 @@
 struct loads; /* liveness of registers and scratch, shared by all queries of a unit */
 
 struct loads *loads_prepare(struct unit *);
-/* Instructions at which the latest execution of the load at `insn` is complete, each on every path on
+/* Instructions at which every execution of the load at `insn` so far is complete, each on every path on
  * which it is reached from the load; empty: never known. Arena memory. */
 struct ids load_completed_at(struct loads *, uint32_t insn);

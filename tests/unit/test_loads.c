@@ -62,6 +62,17 @@ static const struct row rows[] = {
 		"add.s32 %r2, %r2, %r1;\nadd.s32 %r3, %r3, 1;\nsetp.lt.s32 %p1, %r3, 9;\n"
 		"@%p1 bra L;\nst.shared.u32 [other], %r2;\nret;",
 		"9"},
+	{"what an accumulator took from earlier iterations is open until it is stored",
+		"mov.u32 %r2, 0;\nmov.u32 %r3, 0;\nL:\nadd.s32 %r2, %r2, %r1;\n"
+		"LD: ld.shared.u32 %r1, [tile];\nadd.s32 %r3, %r3, 1;\nsetp.lt.s32 %p1, %r3, 9;\n"
+		"@%p1 bra L;\nbar.sync 0;\nst.shared.u32 [other], %r2;\nret;",
+		"10"},
+	{"also on a way that loads the register anew without a look at it",
+		"mov.u32 %r2, 0;\nmov.u32 %r3, 0;\nL:\nLD: ld.shared.u32 %r1, [tile];\n"
+		"setp.eq.s32 %p1, %r3, 0;\n@!%p1 bra M;\nadd.s32 %r2, %r2, %r1;\nM:\n"
+		"add.s32 %r3, %r3, 1;\nsetp.lt.s32 %p1, %r3, 9;\n@%p1 bra L;\nbar.sync 0;\n"
+		"st.shared.u32 [other], %r2;\nret;",
+		"14"},
 	{"a value picked by a guard may be the old one",
 		"LD: ld.shared.u32 %r1, [tile];\nmov.u32 %r2, 0;\n@%p1 mov.u32 %r2, %r1;\n"
 		"st.shared.u32 [other], %r2;\nbar.sync 0;\nst.shared.u32 [other], %r1;\nret;",
