@@ -111,14 +111,20 @@ static bool pred_holds(const struct run *r, const struct thread *t, int pred)
 	abort();
 }
 
-/* What a loaded value says is anybody's guess; each run guesses in its own way. */
-static bool coin(const struct run *r, const struct thread *t)
+/*
+ * What a loaded value says is anybody's guess, but the same guess each time; a register that was
+ * never loaded is zero.
+ */
+static bool value_holds(const struct run *r, const struct thread *t, int value)
 {
-	uint32_t h =
-		(uint32_t)(r->guess * 7919 + t->tid * 104729 + t->pc * 1299709 + r->steps * 31);
-	h ^= h >> 13;
-	h *= 0x5bd1e995u;
-	return h >> 15 & 1;
+	for (int e = 0; e < r->nevents; e++)
+		if (set_has(&t->held[value], e)) {
+			uint32_t h = (uint32_t)(r->guess * 7919 + e * 104729 + 1);
+			h ^= h >> 13;
+			h *= 0x5bd1e995u;
+			return h >> 15 & 1;
+		}
+	return false;
 }
 
 static bool cond_holds(const struct run *r, const struct thread *t, const struct cond *c)
@@ -140,7 +146,7 @@ static bool cond_holds(const struct run *r, const struct thread *t, const struct
 		v = t->loop[c->a] >= r->n;
 		break;
 	case COND_DATA:
-		v = coin(r, t);
+		v = value_holds(r, t, c->a);
 		break;
 	}
 	return v != c->negated;
