@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define uthash_nonfatal_oom 1
+#define HASH_NONFATAL_OOM 1
 #define HASH_FUNCTION(key, size, hash) ((hash) = hash_bytes((key), (size)))
 #define HASH_INITIAL_NUM_BUCKETS 256U
 #define HASH_INITIAL_NUM_BUCKETS_LOG2 8U
