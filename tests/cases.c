@@ -350,6 +350,7 @@ int main(int argc, char **argv)
 		return 77;
 	int failed = _cmocka_run_group_tests("cases", tests, n, NULL, NULL);
 
+	free_files(paths);
 	free(tests);
 	return failed != 0;
 }

@@ -238,7 +238,9 @@ int main(int argc, char **argv)
 		return 2;
 	struct CMUnitTest *tests = calloc(1024, sizeof(*tests));
 
-	for (char **path = find_files(argv[at], ".expect"); *path && n < 1024; path++)
+	char **paths = find_files(argv[at], ".expect");
+
+	for (char **path = paths; *path && n < 1024; path++)
 		tests[n++] = (struct CMUnitTest){*path, run_case, NULL, NULL, *path};
 	if (at + 1 < argc) {
 		snprintf(filter, sizeof(filter), "*%s*", argv[at + 1]);
@@ -248,6 +250,7 @@ int main(int argc, char **argv)
 		return 77;
 	int failed = _cmocka_run_group_tests("shared cases", tests, n, NULL, NULL);
 
+	free_files(paths);
 	free(tests);
 	return failed != 0;
 }

@@ -163,3 +163,10 @@ char **find_files(const char *folder, const char *suffix)
 	free(copy);
 	return list;
 }
+
+void free_files(char **list)
+{
+	for (char **at = list; *at; at++)
+		free(*at);
+	free(list);
+}

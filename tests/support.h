@@ -29,3 +29,4 @@ void assert_assembles(const char *what, struct text ptx, const char *arch);
 
 /* Paths below `folder` that end in `suffix`, sorted; NULL at the end. */
 char **find_files(const char *folder, const char *suffix);
+void free_files(char **);
