@@ -192,6 +192,24 @@ static void finish(struct run *run, struct arena *keep, struct kernel_result *re
 	findings_build(&run->view, &run->hints, keep, result);
 }
 
+/* Without an async access there is no edge, without fences and hints nothing to judge: the scan of the
+ * text has seen all that the report says of such a function. */
+static bool leaves_early(const struct function_info *info)
+{
+	return !info->may_async && !info->may_fence && !info->may_hint && !info->may_call &&
+	       !info->may_unknown;
+}
+
+static void report_scan(const struct function_info *info, uint32_t function, struct arena *keep,
+	struct kernel_result *result)
+{
+	result->verdict = VERDICT_CLEAN;
+	result->instructions = info->ninsns;
+	result->generic = info->nmemory;
+	result->functions = ARENA_NEW(keep, uint32_t, 1);
+	result->functions[result->nfunctions++] = function;
+}
+
 void analyse_root_observed(const struct module *module, uint32_t function,
 	const struct analysis_options *options, struct arena *scratch, struct arena *keep,
 	struct diags *diags, struct kernel_result *result, const struct analysis_observer *observer)
@@ -200,6 +218,10 @@ void analyse_root_observed(const struct module *module, uint32_t function,
 	struct unit *unit = &run->unit;
 
 	*result = (struct kernel_result){.function = function, .verdict = VERDICT_INCOMPLETE};
+	if (!observer && leaves_early(&module->functions[function])) {
+		report_scan(&module->functions[function], function, keep, result);
+		return;
+	}
 	budget_start(&run->budget, options->budget_seconds);
 	if (!link_calls(module, function, scratch, &run->linked, diags)) {
 		result->unmodelled = ARENA_NEW(keep, const char *, 1);

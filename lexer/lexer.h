@@ -16,7 +16,12 @@ enum seen { /* over-approximate: a bit that is not set says "certainly absent" *
 	SEEN_CALL = 4,
 	SEEN_SHARED = 8,
 	SEEN_HINT = 16,
-	SEEN_UNKNOWN = 32 /* an opcode that opcodes.def lacks */
+	SEEN_UNKNOWN = 32, /* an opcode that opcodes.def lacks */
+	SEEN_MEMORY = 64   /* shared or global memory */
+};
+
+struct lexer_counts {
+	uint32_t instructions, memory; /* memory: those that may touch shared or global memory */
 };
 
 struct lexer {
@@ -30,7 +35,7 @@ struct lexer {
 	uint32_t depth; /* of braces: statements stand in some */
 	bool run_has_block; /* the last TOK_RUN holds a block */
 	uint32_t seen; /* enum seen */
-	uint32_t ntokens;
+	struct lexer_counts counts; /* in runs only; the grammar's actions add the others */
 	struct arena *arena; /* for hints */
 	struct hint_comment *hints;
 	uint32_t nhints, hints_cap;

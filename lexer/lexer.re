@@ -268,7 +268,8 @@ bad:
 static const char *scan_run(struct lexer *lx)
 {
 	const char *p = lx->cursor, *marker, *begin, *last = NULL;
-	uint32_t n = 0, taken = 0, depth = 0;
+	struct lexer_counts n = {0}, taken = {0};
+	uint32_t depth = 0;
 	bool blocks = false;
 
 	lx->run_has_block = false;
@@ -298,7 +299,7 @@ again:
 			| "rem" | "ret" | "rsqrt" | "sad" | "selp" | "set" | "setp" | "shf" | "shfl" | "shl"
 			| "shr" | "sin" | "slct" | "sqrt" | "sub" | "subc" | "tanh" | "testp" | "trap" | "vote"
 			| "xor";
-		apart   = "." ("param" | "local" | "const" | "global") dots;
+		apart   = "." ("param" | "local" | "const") dots;
 		near    = (".volatile" | ".relaxed" | ".acquire" | ".release" | ".cta" | ".cluster")*
 			".shared" ("::cta" | "::cluster")? dots;
 		declared = name (blank* "<" blank* decimal blank* ">")?;
@@ -334,27 +335,33 @@ again:
 			("[" decimal "]")? blank* ";"
 					{ goto matched; }
 		guard? quiet dots blank* ";"
-					{ goto matched; }
+					{ goto instruction; }
 		guard? quiet dots blank+ operands blank* ";"
-					{ goto matched; }
+					{ goto instruction; }
 		guard? "mov" dots blank+ frees blank* ";"
-					{ goto matched; }
+					{ goto instruction; }
 		guard? "mov" dots blank+ operands blank* ";"
 					{ goto out; }
 		guard? ("bra" | "bra.uni") blank+ name blank* ";"
-					{ goto matched; }
+					{ goto instruction; }
 		guard? ("ld" | "st") apart blank+ operands blank* ";"
-					{ goto matched; }
+					{ goto instruction; }
+		guard? ("ld" | "st") ".global" dots blank+ operands blank* ";"
+					{
+						n.memory++;
+						goto instruction;
+					}
 		guard? ("ld" | "st" | "atom" | "red") near blank+ operands blank* ";"
 					{
 						lx->seen |= SEEN_SHARED;
-						goto matched;
+						n.memory++;
+						goto instruction;
 					}
 		guard? "call" ".uni"? blank+ (arguments blank* "," blank*)? name
 			(blank* "," blank* arguments)? (blank* "," blank* name)? blank* ";"
 					{
 						lx->seen |= SEEN_CALL;
-						goto matched;
+						goto instruction;
 					}
 		guard? word dots (blank+ operands)? blank* ";"
 					{
@@ -368,12 +375,14 @@ again:
 						lx->seen |= seen;
 						if (seen & SEEN_UNKNOWN)
 							goto out;
-						goto matched;
+						n.memory += (seen & SEEN_MEMORY) != 0;
+						goto instruction;
 					}
 		*			{ goto out; }
 	*/
+instruction:
+	n.instructions++;
 matched:
-	n++;
 	if (depth)
 		goto again;
 	last = p;
@@ -383,7 +392,8 @@ matched:
 out:
 	if (last && last > lx->limit)
 		return NULL;
-	lx->ntokens += taken;
+	lx->counts.instructions += taken.instructions;
+	lx->counts.memory += taken.memory;
 	return last;
 }
 
@@ -417,13 +427,21 @@ int lexer_next(struct lexer *lx, struct span *at)
 
 	if (kind)
 		return kind;
-	lx->ntokens++;
 	return scan(lx, at);
 }
 
 static bool contains(const char *text, size_t size, const char *part)
 {
 	return memmem(text, size, part, strlen(part)) != NULL;
+}
+
+/* A `ld` or `st` without a space may go anywhere. */
+static uint32_t classify_access(const char *text, size_t size)
+{
+	if (contains(text, size, ".param") || contains(text, size, ".local") ||
+		contains(text, size, ".const"))
+		return 0;
+	return contains(text, size, ".global") ? SEEN_MEMORY : SEEN_MEMORY | SEEN_SHARED;
 }
 
 /* By the first word, and for the words with several lives by what follows (ISA 9.7.9, 9.7.13-16). */
@@ -434,7 +452,7 @@ uint32_t lexer_classify(const char *text, size_t size)
 
 	switch ((int)op) {
 	case OP_UNKNOWN:
-		return SEEN_UNKNOWN | SEEN_ASYNC | SEEN_SHARED;
+		return SEEN_UNKNOWN | SEEN_ASYNC | SEEN_MEMORY | SEEN_SHARED;
 	case OP_call:
 		return SEEN_CALL;
 	case OP_fence:
@@ -444,27 +462,30 @@ uint32_t lexer_classify(const char *text, size_t size)
 	case OP_tcgen05:
 	case OP_clusterlaunchcontrol:
 	case OP_fabric:
-		return SEEN_ASYNC | SEEN_SHARED;
+		return SEEN_ASYNC | SEEN_MEMORY | SEEN_SHARED;
 	case OP_cp:
+		if (contains(text, size, "_group") || contains(text, size, ".wait_all"))
+			return contains(text, size, "bulk") ? SEEN_ASYNC : 0;
+		/* fallthrough */
 	case OP_multimem:
-		return SEEN_SHARED | (!dot || contains(text, size, "bulk") ? SEEN_ASYNC : 0);
+		return SEEN_MEMORY | SEEN_SHARED |
+		       (!dot || contains(text, size, "bulk") ? SEEN_ASYNC : 0);
 	case OP_tensormap:
-		return SEEN_SHARED | SEEN_FENCE;
+		return SEEN_MEMORY | SEEN_SHARED | SEEN_FENCE | SEEN_ASYNC;
+	case OP_mbarrier: /* its rule asks for the init, whether anything async follows or not */
+		return SEEN_SHARED | (!dot || contains(text, size, ".init") ? SEEN_ASYNC : 0);
 	case OP_ld:
 	case OP_st:
-		return contains(text, size, ".global") || contains(text, size, ".param") ||
-				       contains(text, size, ".local") || contains(text, size, ".const")
-			       ? 0
-			       : SEEN_SHARED;
+		return classify_access(text, size);
 	case OP_ldu:
 	case OP_atom:
 	case OP_red:
 	case OP_ldmatrix:
 	case OP_stmatrix:
-	case OP_wmma:
-	case OP_mbarrier:
 	case OP_discard:
-		return SEEN_SHARED;
+		return SEEN_MEMORY | SEEN_SHARED;
+	case OP_wmma:
+		return contains(text, size, ".mma.") ? 0 : SEEN_MEMORY | SEEN_SHARED;
 	default:
 		return 0;
 	}

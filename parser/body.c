@@ -173,6 +173,13 @@ static uint32_t opcode_entry(struct build *b, struct slice text)
 	return index;
 }
 
+static void see(struct build *b, uint32_t seen)
+{
+	b->lexer.seen |= seen;
+	b->counted = (seen & SEEN_MEMORY) != 0;
+	b->lexer.counts.memory += b->counted;
+}
+
 void build_opcode(struct build *b, struct span at)
 {
 	struct slice text = build_text(b, at);
@@ -183,7 +190,8 @@ void build_opcode(struct build *b, struct span at)
 		b->opcode = opcode_entry(b, text);
 		return;
 	}
-	b->lexer.seen |= lexer_classify(text.text, text.size);
+	b->lexer.counts.instructions++;
+	see(b, lexer_classify(text.text, text.size));
 	b->jumps = (text.size >= 3 && memcmp(text.text, "bra", 3) == 0) ||
 		   (text.size >= 3 && memcmp(text.text, "brx", 3) == 0) ||
 		   (text.size >= 4 && memcmp(text.text, "call", 4) == 0);
@@ -198,7 +206,8 @@ void build_modifier(struct build *b, struct span at)
 	if (!b->fn) {
 		struct slice word = build_text(b, b->opcode_at);
 
-		b->lexer.seen |= lexer_classify(word.text, strcspn(word.text, ". \t\r\n\f/"));
+		b->lexer.counts.memory -= b->counted;
+		see(b, lexer_classify(word.text, strcspn(word.text, ". \t\r\n\f/")));
 		return;
 	}
 	uint16_t mod = (uint16_t)modifier_find(text.text + 1, text.size - 1);

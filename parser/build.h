@@ -62,7 +62,8 @@ struct build {
 	bool failed;
 	bool muted; /* in a body that is only checked, or an initialiser: build no values */
 	bool quiet_before;
-	bool jumps; /* the instruction that is being checked is a branch or call */
+	bool counted; /* the instruction that is being checked counts as one that touches memory */
+	bool jumps;   /* the instruction that is being checked is a branch or call */
 
 	/* The file. */
 	struct modules *modules;

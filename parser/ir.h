@@ -191,7 +191,8 @@ struct function_info {
 	bool may_fence;   /* fence.proxy */
 	bool may_hint, may_call, may_shared; /* .shared or generic memory accesses */
 	bool may_unknown; /* an opcode that opcodes.def lacks */
-	uint32_t ntokens;
+	uint32_t ninsns;  /* instructions */
+	uint32_t nmemory; /* those that, going by the opcode, may touch shared or global memory */
 };
 
 struct function { /* one body, parsed; freed after use */

@@ -341,7 +341,7 @@ void build_body(struct build *b, struct span brace)
 	close_header(b, brace.end);
 	b->muted = true;
 	b->lexer.seen = 0;
-	b->lexer.ntokens = 0;
+	b->lexer.counts = (struct lexer_counts){0};
 }
 
 void build_body_end(struct build *b, struct span body)
@@ -361,7 +361,8 @@ void build_body_end(struct build *b, struct span body)
 	fn->may_shared = seen & SEEN_SHARED;
 	fn->may_hint = seen & SEEN_HINT;
 	fn->may_unknown = seen & SEEN_UNKNOWN;
-	fn->ntokens = b->lexer.ntokens;
+	fn->ninsns = b->lexer.counts.instructions;
+	fn->nmemory = b->lexer.counts.memory;
 	if (fn->symbol != NONE)
 		current(b)->symbols[fn->symbol].target = b->function;
 	b->function = NONE;

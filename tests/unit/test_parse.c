@@ -322,9 +322,13 @@ static void test_parse_scan_flags(void **state)
 		{"ld.shared.u32 %r1, [%r1];", "s"},
 		{"st.volatile.shared.u32 [%r1], %r1;", "s"},
 		{"st.u32 [%rd1], %r1;", "s"},
-		{"cp.async.bulk.commit_group;", "as"},
+		{"cp.async.bulk.commit_group;", "a"},
 		{"cp.async.cg.shared.global [%r1], [%rd1], 16;", "s"},
 		{"cp .async.bulk.commit_group;", "as"},
+		{"cp.async.commit_group;", ""},
+		{"mbarrier.init.shared.b64 [%r1], 1;", "as"},
+		{"mbarrier.arrive.shared.b64 _, [%r1];", "s"},
+		{"tensormap.replace.x [%rd1], 0;", "afs"},
 		{"wgmma.fence.sync.aligned;", "as"},
 		{"tcgen05.wait::ld.sync.aligned;", "as"},
 		{"clusterlaunchcontrol.try_cancel.async.shared::cta.b128 [%r1], [%r2];", "as"},
@@ -449,6 +453,7 @@ static void compare_bodies(const struct module *module, uint32_t index)
 		abort();
 	arena_init(&arena, &failed);
 	assert_true(parse_function(module, index, &arena, &one, &diags));
+	assert_int_equal(module->functions[index].ninsns, one.ninsns);
 	char *fast = dump_body(&one);
 
 	assert_true(parse_function_by_tokens(module, index, &arena, &other, &diags));
