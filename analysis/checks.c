@@ -445,6 +445,39 @@ static void run_entry(struct check_walk *w, uint32_t entry, struct walk_queue *q
 	}
 }
 
+/* What the flags hold where the site runs, from the entry of the function on. Conditions of the site that
+ * never change hold there as well, for a thread that will come to the site. */
+static void find_flags_at_site(struct check_walk *w, struct walk_queue *q)
+{
+	uint8_t *at_site = ARENA_NEW(w->unit->arena, uint8_t, w->ntracked + 1);
+	uint8_t (*join)(uint8_t, uint8_t) = w->join;
+
+	w->join = check_larger; /* the one state of this run is "reached" */
+	w->in[0] = 1;
+	memset(w->truths, CHECK_TRUE | CHECK_FALSE, w->ntracked);
+	push(q, 0);
+	while (q->n) {
+		uint32_t entry = q->v[--q->n], b = entry / CHECK_CONTEXTS;
+		const struct block *block = &w->unit->cfg.blocks[b];
+
+		q->has[entry] = false;
+		memcpy(w->now, &w->truths[(size_t)entry * w->ntracked], w->ntracked);
+		for (uint32_t i = block->first; i < block->first + block->count; i++) {
+			for (uint32_t t = 0; i == w->site && t < w->ntracked; t++)
+				at_site[t] |= w->now[t];
+			step_truths(w, i);
+		}
+		w->context = CHECK_COLD;
+		for (uint32_t k = 0; k < block->succ.n; k++)
+			if (may_take(w, block, k) && flow_into(w, block, k, 1))
+				push(q, block->succ.v[k] * CHECK_CONTEXTS);
+	}
+	w->join = join;
+	for (uint32_t t = 0; t < w->ntracked; t++)
+		if (!w->tracked[t].is_condition && at_site[t])
+			w->tracked[t].start = at_site[t];
+}
+
 void check_run(struct check_walk *w, visitor *visit, void *arg)
 {
 	uint32_t n = w->unit->cfg.n * CHECK_CONTEXTS;
@@ -454,6 +487,9 @@ void check_run(struct check_walk *w, visitor *visit, void *arg)
 
 	w->in = ARENA_NEW(w->unit->arena, uint8_t, n);
 	w->truths = ARENA_NEW(w->unit->arena, uint8_t, (size_t)n * w->ntracked + 1);
+	find_flags_at_site(w, &q);
+	memset(w->in, 0, n);
+	memset(w->truths, 0, (size_t)n * w->ntracked);
 	push(&q, home);
 	while (q.n && !budget_spent(w->unit->budget)) {
 		uint32_t entry = q.v[--q.n];
