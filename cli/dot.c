@@ -22,7 +22,7 @@ static uint32_t roles_of(const struct effect *effect)
 			continue;
 		roles |= touch->proxy == PROXY_ASYNC ? ROLE_ASYNC : ROLE_GENERIC;
 	}
-	if (effect->fence != FENCE_NONE)
+	if (effect->fence != FENCE_NONE && effect->fence != FENCE_MBARRIER_INIT)
 		roles |= ROLE_FENCE;
 	if (effect->releases || effect->acquires)
 		roles |= ROLE_SYNC;

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public interface: options by name, sizes of other versions, errors, and calls side by side. */
+#include "lib/fencepost.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char missing[] = ".version 8.3\n.target sm_90a\n.address_size 64\n"
+			      ".visible .entry k(.param .u64 p)\n.maxntid 128, 1, 1\n{\n"
+			      "\t.reg .b32 %r<4>;\n\t.reg .b64 %rd<2>;\n\t.reg .pred %p<2>;\n"
+			      "\t.shared .align 128 .b8 tile[512];\n"
+			      "\tld.param.u64 %rd1, [p];\n\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r2, tile;\n"
+			      "\tshl.b32 %r3, %r1, 2;\n\tadd.s32 %r3, %r3, %r2;\n"
+			      "\tst.shared.u32 [%r3], %r1;\n\tbar.sync 0;\n"
+			      "\tsetp.ne.s32 %p1, %r1, 0;\n\t@%p1 bra DONE;\n"
+			      "\tcp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 512;\n"
+			      "\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;\nDONE:\n\tret;\n}\n";
+
+struct set_row {
+	const char *name, *value;
+	bool good;
+	const char *error; /* a part of the message */
+};
+
+static void test_options_set(void **state)
+{
+	static const struct set_row rows[] = {{"rules", "missing-raw,fence-too-wide", true, NULL},
+		{"--rules", "-missing-war", true, NULL}, {"rules", "missing-ram", false, "missing-ram"},
+		{"rules", "", false, "needs a value"}, {"rules", NULL, false, "needs a value"},
+		{"hazards", "raw,waw", true, NULL}, {"hazards", "none", false, "none"},
+		{"spaces", "global", true, NULL}, {"spaces", "tensor", false, "tensor"},
+		{"threads", "same", true, NULL}, {"threads", "all", false, "all"},
+		{"placement", "async", true, NULL}, {"fix", "none", true, NULL},
+		{"fix", "missing,wide", true, NULL}, {"assume", "none", true, NULL},
+		{"assume", "-no-wrap", true, NULL}, {"assume", "luck", false, "luck"},
+		{"cp-async", "trust", true, NULL}, {"strict", NULL, true, NULL},
+		{"strict", "1", false, "takes no value"}, {"calls", "worst", true, NULL},
+		{"budget", "0.5", true, NULL}, {"budget", "-1", false, "-1"}, {"budget", "x", false, "x"},
+		{"mutate", NULL, true, NULL}, {"speed", "fast", false, "speed"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct fencepost_options options, before;
+		char error[600] = "";
+
+		fencepost_options_init(&options, sizeof(options));
+		before = options;
+		bool good = fencepost_options_set(
+			&options, rows[i].name, rows[i].value, error, sizeof(error));
+
+		if (good != rows[i].good)
+			fail_msg("%s=%s: %s", rows[i].name, rows[i].value, error);
+		if (!good && !strstr(error, rows[i].error))
+			fail_msg("%s=%s: says `%s'", rows[i].name, rows[i].value, error);
+		if (!good)
+			assert_memory_equal(&before, &options, sizeof(options));
+	}
+}
+
+static void test_lists_add_and_take_away(void **state)
+{
+	struct fencepost_options options;
+	char error[200];
+
+	(void)state;
+	fencepost_options_init(&options, sizeof(options));
+	uint32_t all = options.rules;
+
+	assert_true(fencepost_options_set(&options, "rules", "-missing-raw", error, sizeof(error)));
+	assert_int_equal(options.rules, all & ~1u);
+	assert_true(fencepost_options_set(&options, "rules", "missing-raw", error, sizeof(error)));
+	assert_int_equal(options.rules, 1);
+	assert_true(fencepost_options_set(&options, "hazards", "waw,war", error, sizeof(error)));
+	assert_int_equal(options.hazards, FENCEPOST_HAZARD_WAW | FENCEPOST_HAZARD_WAR);
+}
+
+static void test_rewrite(void **state)
+{
+	struct fencepost_options options;
+	struct fencepost_result *result, *again;
+
+	(void)state;
+	fencepost_options_init(&options, sizeof(options));
+	assert_int_equal(fencepost_run(&options, "k", missing, strlen(missing), &result), FENCEPOST_OK);
+	assert_true(result->changed);
+	assert_int_equal(result->inserted, 1);
+	assert_int_equal(result->edges_left, 0);
+	assert_int_equal(result->nfindings, 1);
+	assert_string_equal(fencepost_rule_name(result->findings[0]->rule), "missing-raw");
+	assert_int_equal(result->findings[0]->generic->line, 16);
+	assert_string_equal(result->findings[0]->generic->opcode, "st.shared.u32");
+	assert_string_equal(result->kernels[0]->name, "k");
+	assert_int_equal(result->kernels[0]->verdict, FENCEPOST_FINDINGS);
+	assert_string_equal(result->fences[0]->bytes, "fence.proxy.async.shared::cta;\n\t");
+	assert_int_equal(fencepost_run(&options, "k", result->ptx, result->ptx_size, &again), FENCEPOST_OK);
+	assert_false(again->changed);
+	assert_int_equal(again->kernels[0]->verdict, FENCEPOST_CLEAN);
+	fencepost_free(again);
+	fencepost_free(result);
+}
+
+static void test_other_sizes_of_options(void **state)
+{
+	struct {
+		struct fencepost_options options;
+		char more[64];
+	} newer;
+	struct fencepost_result *result;
+	struct fencepost_options older;
+
+	(void)state;
+	memset(&newer, 0x5a, sizeof(newer));
+	fencepost_options_init(&newer.options, sizeof(newer));
+	assert_int_equal(newer.options.size, sizeof(newer));
+	assert_int_equal(newer.more[0], 0);
+	assert_int_equal(fencepost_run(&newer.options, "k", missing, strlen(missing), &result), FENCEPOST_OK);
+	fencepost_free(result);
+
+	/* a caller from before `select': the bytes behind its struct are not ours to read */
+	memset(&older, 0x5a, sizeof(older));
+	fencepost_options_init(&older, offsetof(struct fencepost_options, select));
+	assert_int_equal(fencepost_run(&older, "k", missing, strlen(missing), &result), FENCEPOST_OK);
+	assert_int_equal(result->nkernels, 1);
+	fencepost_free(result);
+	older.size = 0;
+	result = (struct fencepost_result *)&older;
+	assert_int_equal(fencepost_run(&older, "k", missing, strlen(missing), &result), FENCEPOST_BAD_OPTIONS);
+	assert_null(result);
+}
+
+static void test_bad_options(void **state)
+{
+	struct fencepost_options options;
+	struct fencepost_result *result;
+
+	(void)state;
+	fencepost_options_init(&options, sizeof(options));
+	options.calls = 17;
+	assert_int_equal(fencepost_run(&options, "k", missing, strlen(missing), &result), FENCEPOST_BAD_OPTIONS);
+	fencepost_options_init(&options, sizeof(options));
+	options.assume = ~0u;
+	assert_int_equal(fencepost_run(&options, "k", missing, strlen(missing), &result), FENCEPOST_BAD_OPTIONS);
+}
+
+static void test_bad_input(void **state)
+{
+	static const char *const texts[] = {"", "hello", ".version 8.3\n.target sm_90a\n.entry k() { ret }\n"};
+	struct fencepost_options options;
+
+	(void)state;
+	fencepost_options_init(&options, sizeof(options));
+	for (size_t i = 0; i < 3; i++) {
+		struct fencepost_result *result = NULL;
+
+		assert_int_equal(fencepost_run(&options, "bad", texts[i], strlen(texts[i]), &result),
+			FENCEPOST_BAD_INPUT);
+		assert_non_null(result);
+		assert_null(result->ptx);
+		assert_true(result->ndiagnostics > 0);
+		assert_int_equal(result->diagnostics[0]->level, FENCEPOST_ERROR);
+		assert_int_equal(result->nkernels, 0);
+		fencepost_free(result);
+	}
+	fencepost_free(NULL);
+}
+
+/* A result does not look into the caller's bytes once the call is over. */
+static void test_result_is_its_own(void **state)
+{
+	struct fencepost_options options;
+	struct fencepost_result *result;
+	char *copy = strdup(missing);
+
+	(void)state;
+	fencepost_options_init(&options, sizeof(options));
+	assert_int_equal(fencepost_run(&options, "k", copy, strlen(copy), &result), FENCEPOST_OK);
+	memset(copy, 'x', strlen(copy));
+	free(copy);
+	assert_non_null(strstr(result->ptx, "fence.proxy.async.shared::cta;"));
+	assert_non_null(strstr(result->findings[0]->message, "st.shared.u32"));
+	fencepost_free(result);
+}
+
+static bool select_none(const char *kernel, void *context)
+{
+	++*(int *)context;
+	return strcmp(kernel, "k") != 0;
+}
+
+static void test_select(void **state)
+{
+	struct fencepost_options options;
+	struct fencepost_result *result;
+	int asked = 0;
+
+	(void)state;
+	fencepost_options_init(&options, sizeof(options));
+	options.select = select_none;
+	options.select_context = &asked;
+	assert_int_equal(fencepost_run(&options, "k", missing, strlen(missing), &result), FENCEPOST_OK);
+	assert_int_equal(asked, 1);
+	assert_false(result->changed);
+	assert_int_equal(result->nkernels, 0);
+	fencepost_free(result);
+}
+
+static void *run_many(void *argument)
+{
+	struct fencepost_options options;
+	const char *expected = argument;
+
+	fencepost_options_init(&options, sizeof(options));
+	for (int i = 0; i < 50; i++) {
+		struct fencepost_result *result;
+
+		if (fencepost_run(&options, "k", missing, strlen(missing), &result) != FENCEPOST_OK ||
+			strcmp(result->ptx, expected) != 0)
+			return argument;
+		fencepost_free(result);
+	}
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	struct fencepost_options options;
+	struct fencepost_result *result;
+	pthread_t threads[4];
+	char *expected;
+
+	(void)state;
+	fencepost_options_init(&options, sizeof(options));
+	assert_int_equal(fencepost_run(&options, "k", missing, strlen(missing), &result), FENCEPOST_OK);
+	expected = strdup(result->ptx);
+	fencepost_free(result);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, run_many, expected), 0);
+	for (int i = 0; i < 4; i++) {
+		void *wrong;
+
+		pthread_join(threads[i], &wrong);
+		assert_null(wrong);
+	}
+	free(expected);
+}
+
+/* Past the budget a function is incomplete and its text stays. The clock is read now and then only, so
+ * it takes a function of some size. */
+static void test_budget(void **state)
+{
+	const char line[] = "\tst.shared.u32 [%r3], %r1;\n", *at = strstr(missing, line);
+	size_t many = 3000, head = (size_t)(at - missing), n = strlen(line), size = strlen(missing) + many * n;
+	char *text = malloc(size + 1);
+	struct fencepost_options options;
+	struct fencepost_result *result;
+
+	(void)state;
+	memcpy(text, missing, head);
+	for (size_t i = 0; i < many; i++)
+		memcpy(text + head + i * n, line, n);
+	strcpy(text + head + many * n, at);
+	fencepost_options_init(&options, sizeof(options));
+	options.budget_seconds = 1e-9;
+	assert_int_equal(fencepost_run(&options, "k", text, size, &result), FENCEPOST_OK);
+	assert_true(result->kernels[0]->incomplete);
+	assert_int_equal(result->kernels[0]->verdict, FENCEPOST_INCOMPLETE);
+	assert_false(result->changed);
+	fencepost_free(result);
+	options.budget_seconds = 60;
+	assert_int_equal(fencepost_run(&options, "k", text, size, &result), FENCEPOST_OK);
+	assert_false(result->kernels[0]->incomplete);
+	assert_true(result->changed);
+	fencepost_free(result);
+	free(text);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {cmocka_unit_test(test_options_set),
+		cmocka_unit_test(test_lists_add_and_take_away), cmocka_unit_test(test_rewrite),
+		cmocka_unit_test(test_other_sizes_of_options), cmocka_unit_test(test_bad_options),
+		cmocka_unit_test(test_bad_input), cmocka_unit_test(test_result_is_its_own),
+		cmocka_unit_test(test_select), cmocka_unit_test(test_threads), cmocka_unit_test(test_budget)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
