@@ -11,6 +11,8 @@
  */
 #include "analysis/barrier.h"
 
+#include "base/bits.h"
+
 struct walk {
 	struct unit *unit;
 	struct barrier_group *group;
@@ -129,25 +131,19 @@ static bool mark(struct barrier_group *g, uint32_t a, uint32_t b)
 	return true;
 }
 
-struct pair {
-	uint32_t a, b;
-};
-
-struct pairs {
-	struct pair *v;
-	uint32_t n, cap;
-};
-
-static void meet_all(struct walk *w, const struct sites *x, const struct sites *y, struct pairs *todo)
+static void meet_all(struct walk *w, const struct sites *x, const struct sites *y, struct bits todo)
 {
-	for (uint32_t i = 0; i < x->n; i++)
-		for (uint32_t k = 0; k < y->n; k++)
-			if (x->v[i] != y->v[k] && mark(w->group, x->v[i], y->v[k]))
-				ARENA_PUSH(w->unit->arena, todo->v, todo->n, todo->cap,
-					((struct pair){x->v[i], y->v[k]}));
+	for (uint32_t i = 0; i < x->n; i++) {
+		for (uint32_t k = 0; k < y->n; k++) {
+			if (x->v[i] == y->v[k] || !mark(w->group, x->v[i], y->v[k]))
+				continue;
+			bits_set(todo, x->v[i]);
+			bits_set(todo, y->v[k]);
+		}
+	}
 }
 
-static void diverge(struct walk *w, uint32_t b, struct pairs *todo)
+static void diverge(struct walk *w, uint32_t b, struct bits todo)
 {
 	const struct block *block = &w->unit->cfg.blocks[b];
 	uint32_t join = block->ipdom;
@@ -176,11 +172,70 @@ static void diverge(struct walk *w, uint32_t b, struct pairs *todo)
 	}
 }
 
+static struct bits row_of(const struct barrier_group *g, uint32_t site)
+{
+	uint32_t words = (g->n + 63) / 64;
+
+	return (struct bits){g->meet + (size_t)site * words, words};
+}
+
+/* Who met at p and at some q of its row goes on to next(p) and to what stands behind all those q. */
+static void go_on(struct walk *w, uint32_t p, const struct sites *next, const struct bits *behind,
+	struct bits met, struct bits todo)
+{
+	struct barrier_group *g = w->group;
+	struct bits row = row_of(g, p);
+
+	bits_zero(met);
+	for (uint32_t q = bits_next(row, 0); q != NONE; q = bits_next(row, q + 1))
+		if (q != p)
+			bits_or(met, behind[q]);
+	for (uint32_t i = 0; i < next[p].n; i++) {
+		uint32_t x = next[p].v[i];
+		struct bits to = row_of(g, x);
+
+		for (uint32_t k = 0; k < to.nwords; k++) {
+			uint64_t more = met.words[k] & ~to.words[k];
+
+			for (; more; more &= more - 1) {
+				uint32_t y = k * 64 + (uint32_t)__builtin_ctzll(more);
+
+				if (mark(g, x, y)) {
+					bits_set(todo, x);
+					bits_set(todo, y);
+				}
+			}
+		}
+	}
+}
+
+static void close_product(struct walk *w, struct bits todo)
+{
+	struct arena *arena = w->unit->arena;
+	uint32_t n = w->group->n;
+	struct sites *next = ARENA_NEW(arena, struct sites, n);
+	struct bits *behind = ARENA_NEW(arena, struct bits, n);
+	struct bits met = bits_new(arena, n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		next[i] = next_of(w, i);
+		behind[i] = bits_new(arena, n);
+		for (uint32_t k = 0; k < next[i].n; k++)
+			bits_set(behind[i], next[i].v[k]);
+	}
+	while (bits_any(todo) && !budget_spent(w->unit->budget)) {
+		for (uint32_t p = bits_next(todo, 0); p != NONE; p = bits_next(todo, p + 1)) {
+			bits_clear(todo, p);
+			go_on(w, p, next, behind, met, todo);
+		}
+	}
+}
+
 void barrier_meet(struct unit *unit, struct barrier_group *group)
 {
 	const struct cfg *cfg = &unit->cfg;
 	struct walk w = {.unit = unit, .group = group};
-	struct pairs todo = {0};
+	struct bits todo = bits_new(unit->arena, group->n);
 
 	for (uint32_t i = 0; i < group->n; i++)
 		mark(group, i, i);
@@ -195,15 +250,7 @@ void barrier_meet(struct unit *unit, struct barrier_group *group)
 		w.first_in[cfg->block_of[group->insns[i]]] = i;
 	for (uint32_t b = 0; b < cfg->n && !budget_spent(unit->budget); b++)
 		if (barrier_divergent(unit, b))
-			diverge(&w, b, &todo);
-	struct sites *next = ARENA_NEW(unit->arena, struct sites, group->n);
-
-	if (todo.n)
-		for (uint32_t i = 0; i < group->n; i++)
-			next[i] = next_of(&w, i);
-	while (todo.n) {
-		struct pair p = todo.v[--todo.n];
-
-		meet_all(&w, &next[p.a], &next[p.b], &todo);
-	}
+			diverge(&w, b, todo);
+	if (bits_any(todo))
+		close_product(&w, todo);
 }
