@@ -32,15 +32,19 @@ void progress_step(struct progress *progress, size_t bytes)
 	double left = part > 0 ? since(&progress->start) * (1 - part) / part : 0;
 	int cells = (int)(part * 20);
 
-	fprintf(stderr, "\r\033[K[%.*s%.*s] %u/%u files, %.1f/%.1f MB, %.0f s left", cells,
-		"####################", 20 - cells, "....................", progress->files,
-		progress->of_files, (double)progress->bytes / 1e6, (double)progress->of_bytes / 1e6, left);
+	fprintf(stderr, "\r\033[K[%.*s%.*s] %u/%u files, %.1f/%.1f MB", cells, "####################",
+		20 - cells, "....................", progress->files, progress->of_files,
+		(double)progress->bytes / 1e6, (double)progress->of_bytes / 1e6);
+	if (since(&progress->start) > 0.5)
+		fprintf(stderr, ", %.0f s left", left);
 	fflush(stderr);
+	progress->drawn = true;
 	clock_gettime(CLOCK_MONOTONIC, &progress->last);
 }
 
 void progress_clear(struct progress *progress)
 {
-	if (progress->shown)
+	if (progress->drawn)
 		fputs("\r\033[K", stderr);
+	progress->drawn = false;
 }

@@ -7,7 +7,7 @@
 #include <time.h>
 
 struct progress {
-	bool shown;
+	bool shown, drawn;
 	uint32_t files, of_files;
 	size_t bytes, of_bytes;
 	struct timespec start, last;

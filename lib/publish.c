@@ -202,17 +202,34 @@ static void add_hints(struct publisher *p, uint32_t i)
 	}
 }
 
+static int by_print(const void *a, const void *b)
+{
+	const struct numbered *x = *(struct numbered *const *)a, *y = *(struct numbered *const *)b;
+
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	if (x->from->fingerprint != y->from->fingerprint)
+		return x->from->fingerprint < y->from->fingerprint ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
 /* Equal fingerprints in one kernel (the same two instructions again) are told apart by their order. */
 static void number_prints(struct publisher *p)
 {
-	for (uint32_t i = 0; i < p->n; i++) {
-		uint64_t ordinal = 0;
+	struct numbered **v = ARENA_NEW(p->arena, struct numbered *, p->n + 1);
+	uint64_t ordinal = 0;
 
-		for (uint32_t j = 0; j < i; j++)
-			ordinal += p->v[j].from->fingerprint == p->v[i].from->fingerprint &&
-				p->v[j].root == p->v[i].root;
-		p->v[i].out->fingerprint = fingerprint_text(
-			p->v[i].from->fingerprint, (const char *)&ordinal, sizeof(ordinal));
+	for (uint32_t i = 0; i < p->n; i++)
+		v[i] = &p->v[i];
+	if (p->n)
+		qsort(v, p->n, sizeof(struct numbered *), by_print);
+	for (uint32_t i = 0; i < p->n; i++) {
+		bool again = i && v[i - 1]->root == v[i]->root &&
+			v[i - 1]->from->fingerprint == v[i]->from->fingerprint;
+
+		ordinal = again ? ordinal + 1 : 0;
+		v[i]->out->fingerprint = fingerprint_text(
+			v[i]->from->fingerprint, (const char *)&ordinal, sizeof(ordinal));
 	}
 }
 
