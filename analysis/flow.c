@@ -127,9 +127,15 @@ static bool is_cp_async(const struct flow_setup *s, uint32_t fact)
 	return s->unit->accesses.v[s->facts.v[fact].access].cp_async;
 }
 
+/* wait_group waits for copies that were committed only; what may not have been, stays in flight. */
+static bool waits_for(const struct flow_setup *s, uint32_t insn, uint32_t fact)
+{
+	return !s->uncommitted || !s->uncommitted[insn].words ||
+		!bits_has(s->uncommitted[insn], s->facts.v[fact].access);
+}
+
 /* cp.async.wait: what was in flight is complete and from now on needs its fence; with N > 0 some
- * groups may still be in flight. A group not committed stays in flight under wait_group: counted as
- * complete too, which only adds. */
+ * groups may still be in flight. */
 static void do_wait(struct flow_setup *s, uint32_t insn)
 {
 	bool all = waits_for_all(s, insn);
@@ -139,7 +145,7 @@ static void do_wait(struct flow_setup *s, uint32_t insn)
 		if (!bits_has(s->now.own, f) || !is_cp_async(s, f))
 			continue;
 		set_everywhere(s, s->facts.v[f].sibling[FORM_PENDING]);
-		if (!all)
+		if (!all || !waits_for(s, insn, f))
 			continue;
 		bits_clear(s->now.own, f);
 		for (uint32_t l = 0; l < s->nliterals; l++)
@@ -188,6 +194,15 @@ static void publish(struct flow_setup *s, const struct sync_site *site, struct b
 		cross(s, out);
 }
 
+/* The barrier of all threads that a release belongs to may be passed without waiting (bar.arrive). */
+static bool sends_to_full(const struct flow_setup *s, const struct ids *to)
+{
+	for (uint32_t i = 0; i < to->n; i++)
+		if (s->handoffs.sites[to->v[i]].full)
+			return true;
+	return false;
+}
+
 static void do_release(struct flow_setup *s, uint32_t number)
 {
 	const struct sync_site *site = &s->handoffs.sites[number];
@@ -207,10 +222,12 @@ static void do_release(struct flow_setup *s, uint32_t number)
 			s->scratch);
 		grew |= bits_or(s->sent_foreign[number], s->scratch);
 	}
-	if (site->full) {
+	if (sends_to_full(s, to)) {
 		widened = bits_or(s->fresh_at[number], s->now.fresh);
 		widened |= (s->now.uncovered & ~s->uncovered_at[number]) != 0;
 		s->uncovered_at[number] |= s->now.uncovered;
+		/* a fence before the arrive says nothing about what others do until the next barrier */
+		s->now.uncovered = UINT32_MAX;
 	}
 	if (!grew && !widened)
 		return;
