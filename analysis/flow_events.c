@@ -4,6 +4,7 @@
  * predicates under which fences run (literals), and the sets of the solver. Ten thousand instructions
  * become a few hundred events. Invariant: what changes or reads the state of the flow is an event.
  */
+#include "analysis/commits.h"
 #include "analysis/flow_state.h"
 
 #include <stdlib.h>
@@ -355,6 +356,7 @@ struct flow_setup *flow_prepare(struct unit *unit)
 	if (s->trivial)
 		return s;
 	facts_fence_effects(unit, &s->facts, s->fence);
+	s->uncommitted = commits_missing(unit);
 	find_literals(s, NULL);
 	prepare_sets(s);
 	return s;

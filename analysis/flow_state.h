@@ -60,6 +60,7 @@ struct flow_setup {
 	struct literal literals[LITERALS_MAX];
 	uint32_t nliterals;
 	struct ids *complete;     /* by instruction: load facts that are complete there */
+	struct bits *uncommitted; /* by wait_group: copies it does not wait for; NULL: none */
 	struct event *base;       /* events that do not depend on the fences in force */
 	uint32_t *base_of;        /* by block: base_of[b] .. base_of[b + 1) */
 	bool trivial;             /* no fact can meet an async access: nothing to solve */
