@@ -22,7 +22,13 @@ void build_body_begin(struct build *b)
 {
 	scope_init(&b->scope, b->arena, b->names, b->fn);
 	scope_open(&b->scope); /* parameters; the body is the same block (ISA 5.4) */
+	uint32_t n = b->module->functions[b->fn->index].ninsns;
+
 	b->fn->module = b->module;
+	b->fn->insns = ARENA_NEW(b->arena, struct insn, n); /* as many as the scan has counted */
+	b->insns_cap = n;
+	b->operands_cap = n < UINT32_MAX / 3 ? 3 * n : n; /* a guess that saves copies */
+	b->fn->operands = ARENA_NEW(b->arena, struct operand, b->operands_cap);
 	b->loc = b->pragma_begin = b->last_label = NONE;
 }
 

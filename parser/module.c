@@ -392,19 +392,23 @@ void build_value_name(struct build *b, struct span name)
 		build_taken(b, name);
 }
 
-/* The function that a symbol names, through aliases (a chain longer than the table is a ring). */
+/* The function that a symbol names, or NONE. A chain of aliases is followed once: then each of its
+ * links points at the end. A ring has no end, and a chain longer than the table is one. */
 static uint32_t function_of(const struct module *module, uint32_t id)
 {
-	for (uint32_t i = 0; i < module->nsymbols && id < module->nsymbols; i++) {
-		const struct symbol *symbol = &module->symbols[id];
+	uint32_t end = id, steps = 0;
 
-		if (symbol->kind == SYMBOL_FUNC)
-			return id;
-		if (symbol->kind != SYMBOL_ALIAS)
-			return NONE;
-		id = symbol->target;
+	while (end < module->nsymbols && module->symbols[end].kind == SYMBOL_ALIAS)
+		end = steps++ > module->nsymbols ? NONE : module->symbols[end].target;
+	if (end >= module->nsymbols || module->symbols[end].kind != SYMBOL_FUNC)
+		end = NONE;
+	while (id < module->nsymbols && id != end && module->symbols[id].kind == SYMBOL_ALIAS) {
+		uint32_t next = module->symbols[id].target;
+
+		module->symbols[id].target = end;
+		id = next;
 	}
-	return NONE;
+	return end;
 }
 
 static void collect_taken(struct build *b)
