@@ -383,6 +383,7 @@ struct flow_setup *flow_prepare_with(struct flow_setup *from, const struct fence
 	s->handoffs = from->handoffs;
 	s->facts = from->facts;
 	s->complete = from->complete;
+	s->uncommitted = from->uncommitted;
 	memcpy(s->fence, from->fence, sizeof(s->fence));
 	find_literals(s, view);
 	if (same_literals(s, from))
