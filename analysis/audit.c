@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: a scene and its flow. Goes out: a verdict on each proxy fence of the text, found by taking it
- * away (or narrowing it) and solving again, twice: with all fences, and with those that cover what their
- * own thread did (the writer's side). A fence is spare only if neither flow gets an edge more, so that none
- * is left to a fence behind the hand-off. Those that matter on no writer's side are judged first, later
- * ones before earlier ones, each loss assumed before the next (spec 5, fence-redundant).
- * Invariant: taking away all fences called spare and narrowing all called too wide adds no edge to the flow.
+ * Comes in: a scene and its flow. Goes out: a verdict on each proxy fence of the text, found by
+ * taking it away (or narrowing it) and solving again, twice: with all fences, and with those that
+ * cover what their own thread did (the writer's side). A fence is spare only if neither flow gets
+ * an edge more, so that none is left to a fence behind the hand-off. Those that matter on no
+ * writer's side are judged first, later ones before earlier ones, each loss assumed before the next
+ * (spec 5, fence-redundant). Invariant: taking away all fences called spare and narrowing all
+ * called too wide adds no edge to the flow.
  */
 #include "analysis/misplaced.h"
 #include "analysis/repair.h"
@@ -14,11 +15,11 @@
 #include <stdlib.h>
 
 struct judge {
-	struct scene now;          /* as given, less the fences found spare so far */
-	struct edge_index base;    /* the flow as given */
-	struct edge_index own;     /* the flow with fences of the writer's side only */
-	bool has_issuer;           /* they differ: some fence works behind a hand-off */
-	struct fence_report *v;    /* one per text, at its lowest copy; later ones first */
+	struct scene now;	/* as given, less the fences found spare so far */
+	struct edge_index base; /* the flow as given */
+	struct edge_index own;	/* the flow with fences of the writer's side only */
+	bool has_issuer;	/* they differ: some fence works behind a hand-off */
+	struct fence_report *v; /* one per text, at its lowest copy; later ones first */
 	uint32_t n;
 	struct audit *audit;
 	uint32_t cap;
@@ -55,7 +56,8 @@ static void list_fences(struct judge *j)
 
 enum mode { ALL_FENCES, WRITER_SIDE };
 
-/* Solves the scene; the edges that are new by it are counted and appended to those of the report. */
+/* Solves the scene; the edges that are new by it are counted and appended to those of the report.
+ */
 static uint32_t count_new(struct judge *j, enum mode mode, struct fence_report *report)
 {
 	const struct edge_index *base = mode == ALL_FENCES ? &j->base : &j->own;
@@ -101,8 +103,8 @@ static void judge_writer_side(struct judge *j, struct fence_report *report)
 	scene_change(&j->now, report->insn, (enum fence_kind)report->kind);
 }
 
-static bool covers_writer(const struct judge *j, const struct fence_report *report, uint32_t n,
-	uint32_t generic)
+static bool covers_writer(
+	const struct judge *j, const struct fence_report *report, uint32_t n, uint32_t generic)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (j->audit->lost[report->edges[i]].generic == generic)
@@ -110,9 +112,11 @@ static bool covers_writer(const struct judge *j, const struct fence_report *repo
 	return false;
 }
 
-/* Some edge that comes back was covered by this fence alone, in a thread that the hand-off led to. The
- * first `own` edges of the report are those of the writer's side: their accesses it covers there. */
-static bool covers_behind_handoff(const struct judge *j, const struct fence_report *report, uint32_t own)
+/* Some edge that comes back was covered by this fence alone, in a thread that the hand-off led to.
+ * The first `own` edges of the report are those of the writer's side: their accesses it covers
+ * there. */
+static bool covers_behind_handoff(
+	const struct judge *j, const struct fence_report *report, uint32_t own)
 {
 	for (uint32_t i = own; i < report->nedges; i++) {
 		const struct edge *edge = &j->audit->lost[report->edges[i]];
@@ -155,12 +159,13 @@ static void find_bases(struct judge *j, const struct flow *flow)
 
 	edge_index_build(flow->edges, flow->nedges, j->now.arena, &j->base);
 	scene_solve_own(&j->now, &own);
-	edge_index_build(own.edges, own.nedges, j->now.arena, &j->own);
+	edge_index_copy(own.edges, own.nedges, j->now.arena, &j->own);
 	for (uint32_t i = 0; i < own.nedges; i++)
 		j->has_issuer |= edge_index_is_new(&j->base, &own.edges[i]);
 }
 
-/* First those that do nothing on the writer's side, then the others: each loss assumed before the next. */
+/* First those that do nothing on the writer's side, then the others: each loss assumed before the
+ * next. */
 static void judge_all(struct judge *j)
 {
 	for (uint32_t i = 0; i < j->n; i++)
@@ -213,7 +218,8 @@ static void judge_width(struct judge *j, struct fence_report *report)
 	if (out_of_time(j) || !need)
 		return;
 	if (!narrow_to(j, report->insn, kinds)) { /* it took over from others that were spare */
-		fence_kinds(SPACE_SHARED | (report->kind == FENCE_ASYNC_ALL ? SPACE_GLOBAL : 0), kinds);
+		fence_kinds(
+			SPACE_SHARED | (report->kind == FENCE_ASYNC_ALL ? SPACE_GLOBAL : 0), kinds);
 		if (!narrow_to(j, report->insn, kinds))
 			return;
 	}
@@ -288,7 +294,8 @@ void audit_fences(
 	struct flow again;
 
 	scene_build(unit, setup, &scene);
-	if ((unit->options->rules & all) == all) { /* else it may lack edges that a fence is there for */
+	if ((unit->options->rules & all) ==
+		all) { /* else it may lack edges that a fence is there for */
 		audit_scene(&scene, flow, audit);
 		return;
 	}

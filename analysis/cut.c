@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Comes in: points, what a fence costs at each, and the demands. Goes out: fences that meet every
- * demand that can be met. One demand is a cheapest cut by maximum flow; demands that share sources or
- * sinks are cut together; several groups on the same points are a multicut, which is hard in general
- * (Garg, Vazirani, Yannakakis 1996), so they are cut one after the other, each taking for free what
- * stands already, then improved, and small cases are finished by search (cut_search.c). Invariant:
- * `have` never loses a fence that some demand met so far needs.
+ * demand that can be met. One demand is a cheapest cut by maximum flow; demands that share sources
+ * or sinks are cut together; several groups on the same points are a multicut, which is hard in
+ * general (Garg, Vazirani, Yannakakis 1996), so they are cut one after the other, each taking for
+ * free what stands already, then improved, and small cases are finished by search (cut_search.c).
+ * Invariant: `have` never loses a fence that some demand met so far needs.
  */
 #include "analysis/cut_search.h"
 #include "analysis/maxflow.h"
@@ -24,7 +24,8 @@ bool cut_covers(uint8_t have, uint8_t need)
 uint32_t cut_instructions(uint8_t width)
 {
 	if (width & SPACE_CLUSTER)
-		return 1; /* with global as well one unqualified fence, which is the same instruction */
+		return 1; /* with global as well one unqualified fence, which is the same
+			     instruction */
 	return (uint32_t)__builtin_popcount(width);
 }
 
@@ -35,7 +36,7 @@ struct solver {
 	bool *infeasible; /* by demand */
 	struct maxflow *network;
 	struct bits any, always, done, taken; /* scratch, by run */
-	struct bits side;              /* scratch, by node of the network */
+	struct bits side;		      /* scratch, by node of the network */
 };
 
 uint64_t cut_cost_at(const struct runs *runs, uint32_t r, uint8_t width)
@@ -86,8 +87,7 @@ static void add_run(const struct solver *s, struct maxflow *m, const uint32_t *d
 }
 
 /* Cuts all of these demands (of one width) in one network; false: some need cannot be cut. */
-static bool cut_together(
-	const struct solver *s, const uint32_t *demands, uint32_t n, uint8_t *have)
+static bool cut_together(const struct solver *s, const uint32_t *demands, uint32_t n, uint8_t *have)
 {
 	struct runs *runs = s->runs;
 	uint32_t source = 2 * runs->n, sink = source + 1;
@@ -155,7 +155,8 @@ static uint32_t variant(const struct demand *demand)
 	return demand->width * 2u + demand->waiting_side;
 }
 
-static void join_at(struct sets *sets, uint32_t *owner, const uint32_t *points, uint32_t n, uint32_t d)
+static void join_at(
+	struct sets *sets, uint32_t *owner, const uint32_t *points, uint32_t n, uint32_t d)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (owner[points[i]] == NONE)
@@ -206,7 +207,8 @@ static struct sets find_components(const struct solver *s, struct sets *groups)
 		struct bits relevant = runs->relevant[d];
 
 		set_join(&sets, d, set_of(groups, d));
-		for (uint32_t r = bits_next(relevant, 0); r < runs->n; r = bits_next(relevant, r + 1)) {
+		for (uint32_t r = bits_next(relevant, 0); r < runs->n;
+			r = bits_next(relevant, r + 1)) {
 			if (owner[r] == NONE)
 				owner[r] = d;
 			else
@@ -310,8 +312,8 @@ static const uint8_t width_order[] = {SPACE_CLUSTER | SPACE_GLOBAL,
 	SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL, SPACE_CLUSTER, SPACE_SHARED | SPACE_CLUSTER,
 	SPACE_SHARED | SPACE_GLOBAL, SPACE_GLOBAL, SPACE_SHARED};
 
-static void cut_one_after_the_other(struct trial *t, const struct ids *groups, uint32_t ngroups,
-	uint32_t turn)
+static void cut_one_after_the_other(
+	struct trial *t, const struct ids *groups, uint32_t ngroups, uint32_t turn)
 {
 	trial_begin(t);
 	for (uint32_t w = 0; w < sizeof(width_order); w++)
@@ -398,8 +400,8 @@ static uint64_t least_cost(struct trial *t)
 	return sum;
 }
 
-static uint32_t groups_of(const struct solver *s, struct sets *groups, struct ids demands,
-	struct ids **result)
+static uint32_t groups_of(
+	const struct solver *s, struct sets *groups, struct ids demands, struct ids **result)
 {
 	uint32_t n = 0;
 
@@ -410,9 +412,11 @@ static uint32_t groups_of(const struct solver *s, struct sets *groups, struct id
 	return n;
 }
 
-static void cut_component(const struct solver *s, struct sets *groups, struct ids demands, uint8_t *have)
+static void cut_component(
+	const struct solver *s, struct sets *groups, struct ids demands, uint8_t *have)
 {
-	const uint32_t many = 32; /* beyond, the trials that cost a flow for each demand are left out */
+	const uint32_t many =
+		32; /* beyond, the trials that cost a flow for each demand are left out */
 	struct ids *v;
 	uint32_t n = groups_of(s, groups, demands, &v);
 	struct trial t = {s, demands, ARENA_NEW(s->arena, uint8_t, s->runs->n + 1),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: a graph of points and the demands on it. Goes out: the runs, which are few where points are
- * many. Invariant: a run is entered at its first point only and left at its last point only, and no
- * source, sink or fence of the text stands inside it.
+ * Comes in: a graph of points and the demands on it. Goes out: the runs, which are few where points
+ * are many. Invariant: a run is entered at its first point only and left at its last point only,
+ * and no source, sink or fence of the text stands inside it.
  */
 #include "analysis/cut_runs.h"
 
@@ -173,7 +173,8 @@ static void starts_and_ends(struct runs *runs, struct arena *arena, uint32_t d)
 		bits_set(runs->is_end[d], v[i]);
 }
 
-/* Runs that the starts reach, less those from which no end is reached: found backwards from the ends. */
+/* Runs that the starts reach, less those from which no end is reached: found backwards from the
+ * ends. */
 static void find_relevant(struct runs *runs, struct arena *arena, uint32_t d)
 {
 	struct bits forward = bits_new(arena, runs->n + 1);
@@ -289,8 +290,8 @@ uint32_t runs_open_path(struct runs *runs, uint32_t d, const uint8_t *have, uint
 }
 
 /* Something of the demands comes along the way from point q to the first point of a run. */
-static bool comes_along(const struct runs *runs, const uint32_t *demands, uint32_t n, struct bits always,
-	uint32_t q, uint32_t p)
+static bool comes_along(const struct runs *runs, const uint32_t *demands, uint32_t n,
+	struct bits always, uint32_t q, uint32_t p)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct demand *demand = &runs->demands[demands[i]];
@@ -322,7 +323,8 @@ void runs_always_pending(
 
 			if (!bits_has(always, r))
 				continue;
-			for (uint32_t i = runs->pred_first[p]; stays && i < runs->pred_first[p + 1]; i++)
+			for (uint32_t i = runs->pred_first[p]; stays && i < runs->pred_first[p + 1];
+				i++)
 				stays = comes_along(runs, demands, n, always, runs->pred[i], p);
 			if (stays)
 				continue;

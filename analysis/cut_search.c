@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: a placement that meets the demands. Goes out: a cheapest one, if the search ends in time.
- * Every open path must get a fence at one of its runs: take them one after the other, the runs
- * tried before being banned for the later branches, so that no set is looked at twice. Invariant:
- * `have` always is what the branches on the stack have chosen.
+ * Comes in: a placement that meets the demands. Goes out: a cheapest one, if the search ends in
+ * time. Every open path must get a fence at one of its runs: take them one after the other, the
+ * runs tried before being banned for the later branches, so that no set is looked at twice.
+ * Invariant: `have` always is what the branches on the stack have chosen.
  */
 #include "analysis/cut_search.h"
 
@@ -12,9 +12,9 @@
 
 struct branch {
 	uint32_t *path, n; /* of an open demand */
-	uint32_t next;     /* to try */
-	uint8_t width;     /* of the demand */
-	uint8_t before;    /* width that stood at the run now chosen */
+	uint32_t next;	   /* to try */
+	uint8_t width;	   /* of the demand */
+	uint8_t before;	   /* width that stood at the run now chosen */
 	bool chosen;
 	uint8_t *banned_before; /* by place on the path */
 };
@@ -71,7 +71,8 @@ static void close_branch(struct search *s)
 		s->banned[b->path[i]] = b->banned_before[i];
 }
 
-/* Chooses the next run of the branch's path that could lead to something better; false: none is left. */
+/* Chooses the next run of the branch's path that could lead to something better; false: none is
+ * left. */
 static bool choose(struct search *s, struct branch *b)
 {
 	for (; b->next < b->n; b->next++) {
@@ -122,7 +123,8 @@ void cut_search(struct runs *runs, struct ids demands, const bool *infeasible, u
 {
 	struct search *s = ARENA_NEW(arena, struct search, 1);
 
-	*s = (struct search){.runs = runs, .demands = demands, .infeasible = infeasible, .best = best};
+	*s = (struct search){
+		.runs = runs, .demands = demands, .infeasible = infeasible, .best = best};
 	if (!search_new(s, arena) || !open_branch(s))
 		return;
 	uint64_t last = runs->visits + SEARCH_VISITS;

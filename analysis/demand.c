@@ -234,14 +234,24 @@ static uint8_t width(const struct flow_setup *s, uint32_t f, bool waiting)
 	return fact->space;
 }
 
+/* The flow's edges are sorted by their generic access. */
 static void edges_of(struct demands *d, uint32_t f, struct list *edges)
 {
 	const struct fact *fact = &d->s->facts.v[f];
+	const struct edge *v = d->flow->edges;
+	uint32_t low = 0, high = d->flow->nedges;
 
-	for (uint32_t i = 0; i < d->flow->nedges; i++)
-		if (d->flow->edges[i].generic == fact->access &&
-			d->flow->edges[i].space == fact->space)
-			list_add(d, edges, i);
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (v[middle].generic < fact->access)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (uint32_t i = low; i < d->flow->nedges && v[i].generic == fact->access; i++)
+		if (v[i].space == fact->space)
+			ARENA_PUSH(d->s->unit->arena, edges->v, edges->n, edges->cap, i);
 }
 
 static void demand_add(struct demands *d, uint32_t f, const struct list *sources,

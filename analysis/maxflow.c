@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Comes in: a network as a list of edges with capacities. Goes out: the value of a maximum flow and
- * the side of the sink in the cut nearest to it. Invariant: an edge and its reverse are neighbours in
- * the arrays (e and e ^ 1), and the sum of what is left on both never changes.
+ * the side of the sink in the cut nearest to it. Invariant: an edge and its reverse are neighbours
+ * in the arrays (e and e ^ 1), and the sum of what is left on both never changes.
  */
 #include "analysis/maxflow.h"
 
 struct maxflow {
 	struct arena *arena;
 	uint32_t nodes;
-	uint32_t *head;  /* by node: its first edge, or NONE */
+	uint32_t *head;	 /* by node: its first edge, or NONE */
 	uint32_t *level; /* by node: distance from the source in this phase */
-	uint32_t *turn;  /* by node: the edge to try next in this phase */
+	uint32_t *turn;	 /* by node: the edge to try next in this phase */
 	uint32_t *queue, *path;
 	uint32_t *next, *to; /* by edge */
-	uint64_t *left;      /* by edge: capacity that is not used */
+	uint64_t *left;	     /* by edge: capacity that is not used */
 	uint32_t n, cap;
 };
 
@@ -89,7 +89,8 @@ static bool number_levels(struct maxflow *m, uint32_t source, uint32_t sink)
 	return m->level[sink] != NONE;
 }
 
-/* The next edge of u that goes one level down, or NONE; skipped ones are not tried again in the phase. */
+/* The next edge of u that goes one level down, or NONE; skipped ones are not tried again in the
+ * phase. */
 static uint32_t next_turn(struct maxflow *m, uint32_t u)
 {
 	for (uint32_t e = m->turn[u]; e != NONE; e = m->next[e])
@@ -117,7 +118,8 @@ static uint32_t augment(struct maxflow *m, const uint32_t *path, uint32_t depth,
 	return full;
 }
 
-/* One phase: augments until no path of shortest length is left. False: a path without any finite edge. */
+/* One phase: augments until no path of shortest length is left. False: a path without any finite
+ * edge. */
 static bool block_flow(struct maxflow *m, uint32_t source, uint32_t sink, uint64_t *flow)
 {
 	uint32_t u = source, depth = 0, *path = m->path;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: the missing edges of a flow and a fence whose loss would change nothing. Goes out: why it does
- * not help, if it stands where it looks as if it should. Invariant: only a fence on or right beside
- * the way of a missing edge is blamed, and never one that some edge needs.
+ * Comes in: the missing edges of a flow and a fence whose loss would change nothing. Goes out: why
+ * it does not help, if it stands where it looks as if it should. Invariant: only a fence on or
+ * right beside the way of a missing edge is blamed, and never one that some edge needs.
  */
 #include "analysis/misplaced.h"
 
 #include "analysis/barrier.h"
 #include "analysis/findings.h"
 
-void misplaced_prepare(struct scene *scene, const struct flow *flow, struct misplaced_search *search)
+void misplaced_prepare(
+	struct scene *scene, const struct flow *flow, struct misplaced_search *search)
 {
 	*search = (struct misplaced_search){.scene = scene, .flow = flow};
 	if (!flow->nedges)
@@ -60,7 +61,8 @@ static bool some_threads_only(const struct unit *unit, uint32_t insn)
 }
 
 /* As wide as can be, it would settle the edge. */
-static bool widening_helps(struct misplaced_search *search, uint32_t insn, const struct demand *demand)
+static bool widening_helps(
+	struct misplaced_search *search, uint32_t insn, const struct demand *demand)
 {
 	struct edge_index index;
 	struct scene wide;
@@ -76,7 +78,8 @@ static bool widening_helps(struct misplaced_search *search, uint32_t insn, const
 	return false;
 }
 
-static const char *on_the_way(struct misplaced_search *search, uint32_t insn, const struct demand *demand)
+static const char *on_the_way(
+	struct misplaced_search *search, uint32_t insn, const struct demand *demand)
 {
 	enum fence_kind kind = (enum fence_kind)search->scene->existing[insn];
 	uint8_t width = fence_width(kind);
@@ -84,12 +87,14 @@ static const char *on_the_way(struct misplaced_search *search, uint32_t insn, co
 	if (!cut_covers(width, demand->width)) {
 		if (!widening_helps(search, insn, demand))
 			return NULL;
-		return width & demand->width || (width & SPACE_SHARED && demand->width & SPACE_CLUSTER)
-			? "too narrow for the bytes that are handed over"
-			: "for another state space than the bytes that are handed over";
+		return width & demand->width ||
+				       (width & SPACE_SHARED && demand->width & SPACE_CLUSTER)
+			       ? "too narrow for the bytes that are handed over"
+			       : "for another state space than the bytes that are handed over";
 	}
 	if (some_threads_only(search->scene->unit, insn))
-		return "run by some of the threads that made the access, and a fence covers only those "
+		return "run by some of the threads that made the access, and a fence covers only "
+		       "those "
 		       "that run it";
 	return "not on every path from the generic access";
 }
@@ -108,7 +113,8 @@ static bool before_wait(struct misplaced_search *search, uint32_t insn, const st
 			.nsources = 1,
 			.sinks = demand->sources,
 			.nsinks = demand->nsources,
-			.pending = bits_new(search->scene->arena, search->scene->points.graph.n + 1)};
+			.pending =
+				bits_new(search->scene->arena, search->scene->points.graph.n + 1)};
 
 		memset(flight.pending.words, 0xff, sizeof(uint64_t) * flight.pending.nwords);
 		ways_of(&search->ways, &flight, WAY_ANY, search->scratch);
@@ -118,7 +124,8 @@ static bool before_wait(struct misplaced_search *search, uint32_t insn, const st
 	return false;
 }
 
-static bool behind_release(struct misplaced_search *search, uint32_t insn, const struct demand *demand)
+static bool behind_release(
+	struct misplaced_search *search, uint32_t insn, const struct demand *demand)
 {
 	for (uint32_t i = 0; i < demand->nsinks; i++) {
 		if (!ways_is_release(search->scene->unit, demand->sinks[i]))
@@ -130,7 +137,8 @@ static bool behind_release(struct misplaced_search *search, uint32_t insn, const
 	return false;
 }
 
-static bool before_acquire(struct misplaced_search *search, uint32_t insn, const struct demand *demand)
+static bool before_acquire(
+	struct misplaced_search *search, uint32_t insn, const struct demand *demand)
 {
 	for (uint32_t i = 0; i < demand->nedges; i++) {
 		const struct edge *edge = &search->flow->edges[demand->edges[i]];
@@ -180,15 +188,16 @@ static void fill(struct misplaced_search *search, struct fence_report *report,
 	report->nedges = n;
 }
 
-void misplaced_judge(struct misplaced_search *search, struct fence_report *report, struct audit *audit,
-	uint32_t *cap)
+void misplaced_judge(struct misplaced_search *search, struct fence_report *report,
+	struct audit *audit, uint32_t *cap)
 {
-	if (report->verdict != FENCE_SPARE || search->scene->unit->cfg.block_of[report->insn] == NONE)
+	if (report->verdict != FENCE_SPARE ||
+		search->scene->unit->cfg.block_of[report->insn] == NONE)
 		return;
 	for (uint32_t d = 0; d < search->n && !budget_spent(search->scene->unit->budget); d++) {
 		const char *reason = has_edge(search, &search->demands[d])
-			? blame(search, report->insn, d)
-			: NULL;
+					     ? blame(search, report->insn, d)
+					     : NULL;
 
 		if (!reason)
 			continue;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fences that are there and do not do their job, while the edge that they are for is missing one. */
+/* Fences that are there and do not do their job, while the edge that they are for is missing one.
+ */
 #pragma once
 
 #include "analysis/audit.h"
@@ -18,5 +19,7 @@ struct misplaced_search {
 
 /* Of the flow that the scene solved last. */
 void misplaced_prepare(struct scene *, const struct flow *, struct misplaced_search *);
-/* Fills misplaced, reason and the edges (appended to the audit's lost) of a fence that is not needed. */
-void misplaced_judge(struct misplaced_search *, struct fence_report *, struct audit *, uint32_t *cap);
+/* Fills misplaced, reason and the edges (appended to the audit's lost) of a fence that is not
+ * needed. */
+void misplaced_judge(
+	struct misplaced_search *, struct fence_report *, struct audit *, uint32_t *cap);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: the edges of a function as written. Goes out: the changes of its fences, and the edges that
- * no fence can settle. Plan a cut, solve the flow with it, plan for what is left until nothing is; then
- * take away each new fence, dearest first, whose loss the flow does not see. Invariant: when planning
- * ends, the flow under the plan holds no edge that is to be fixed but those listed as unfixable.
+ * Comes in: the edges of a function as written. Goes out: the changes of its fences, and the edges
+ * that no fence can settle. Plan a cut, solve the flow with it, plan for what is left until nothing
+ * is; then take away each new fence, dearest first, whose loss the flow does not see. Invariant:
+ * when planning ends, the flow under the plan holds no edge that is to be fixed but those listed as
+ * unfixable.
  */
 #include "analysis/findings.h"
 #include "analysis/plan_async.h"
+#include "analysis/plan_demands.h"
 #include "analysis/repair.h"
 
 #include <stdlib.h>
@@ -17,14 +19,16 @@ struct planner {
 	struct scene scene;
 	const struct flow *first;
 	struct edge_index index; /* of the first flow */
-	bool *target;            /* by edge of the first flow: to be settled */
-	bool *left;              /* by edge of the first flow: open after the latest solve */
+	bool *target;		 /* by edge of the first flow: to be settled */
+	bool *left;		 /* by edge of the first flow: open after the latest solve */
 	struct plan *plan;
-	struct ids *settles;     /* by point: edges of the first flow that come back without its fence */
+	struct ids
+		*settles; /* by point: edges of the first flow that come back without its fence */
 	uint32_t cap, cap_unfixable;
 };
 
-/* Edges that a fence of the text was meant for: --fix=misplaced is about them, --fix=missing about the others. */
+/* Edges that a fence of the text was meant for: --fix=misplaced is about them, --fix=missing about
+ * the others. */
 static void find_blamed(struct planner *p, struct edge_index *blamed)
 {
 	struct unit *unit = p->scene.unit;
@@ -57,11 +61,12 @@ static void choose_targets(struct planner *p)
 		bool misplaced = fix != both && edge_index_find(&blamed, edge) != NONE;
 
 		p->target[i] = edge_wanted(unit->options, edge) && !edge_suppressed(unit, edge) &&
-			(fix == both || fix == (misplaced ? FIX_MISPLACED : FIX_MISSING));
+			       (fix == both || fix == (misplaced ? FIX_MISPLACED : FIX_MISSING));
 	}
 }
 
-/* An edge of a later flow that is to be settled. One that the first flow lacks is taken as such: to be safe. */
+/* An edge of a later flow that is to be settled. One that the first flow lacks is taken as such: to
+ * be safe. */
 static bool is_target(const struct planner *p, const struct edge *edge)
 {
 	uint32_t i = edge_index_find(&p->index, edge);
@@ -105,7 +110,7 @@ static uint32_t target_demands(struct planner *p, const struct flow *flow, struc
 	for (uint32_t i = 0; i < n; i++)
 		if (demand_is_target(p, flow, &(*demands)[i]))
 			(*demands)[kept++] = (*demands)[i];
-	return kept;
+	return demands_join(*demands, kept, p->scene.arena);
 }
 
 static bool add_width(struct planner *p, uint32_t point, uint8_t width)
@@ -128,7 +133,8 @@ static bool place_by_cut(struct planner *p, const struct demand *demands, uint32
 }
 
 /* What a fence before the async access must cover: as demanded, else by the edge's own space. */
-static uint8_t edge_width(const struct flow *flow, uint32_t edge, const struct demand *demands, uint32_t n)
+static uint8_t edge_width(
+	const struct flow *flow, uint32_t edge, const struct demand *demands, uint32_t n)
 {
 	uint8_t width = 0;
 
@@ -164,7 +170,7 @@ static bool place_round(struct planner *p, const struct flow *flow, uint32_t rou
 
 	if (!p->scene.unit->options->writer_side)
 		return place_before_async(p, flow, demands, n, round == 0) ||
-			place_before_async(p, flow, demands, n, false);
+		       place_before_async(p, flow, demands, n, false);
 	return place_by_cut(p, demands, n) || place_before_async(p, flow, demands, n, false);
 }
 
@@ -212,7 +218,8 @@ static uint32_t candidates(const struct planner *p, struct candidate **v)
 	return n;
 }
 
-/* Solves with `width` at the point; the edges that come back by it (of the first flow) in `lost`. */
+/* Solves with `width` at the point; the edges that come back by it (of the first flow) in `lost`.
+ */
 static bool does_without(struct planner *p, uint32_t point, uint8_t width, struct ids *lost)
 {
 	uint32_t *v, n = 0;
@@ -297,8 +304,8 @@ static bool holds(struct planner *p)
 	return !flow.incomplete;
 }
 
-/* With its fences in the text the flow tells more predicates apart, so more fences are spare; with some
- * of these gone it may tell less again. Then what it sees without them counts. */
+/* With its fences in the text the flow tells more predicates apart, so more fences are spare; with
+ * some of these gone it may tell less again. Then what it sees without them counts. */
 static void drop_spare(struct planner *p)
 {
 	struct flow_setup *setup = p->scene.setup;
@@ -324,7 +331,8 @@ static void drop_spare(struct planner *p)
 static const char *reason_unfixable(const struct planner *p, const struct edge *edge)
 {
 	const struct unit *unit = p->scene.unit;
-	const struct access *g = &unit->accesses.v[edge->generic], *a = &unit->accesses.v[edge->async];
+	const struct access *g = &unit->accesses.v[edge->generic],
+			    *a = &unit->accesses.v[edge->async];
 
 	if (unit->leave && (unit->leave[g->insn] | unit->leave[a->insn]) & LEAVE_TEXT)
 		return "inside a range that a hint switches off";
@@ -350,7 +358,8 @@ static void list_unfixable(struct planner *p)
 	}
 }
 
-/* Edges settled by more than one fence come back with none of them: the first that is wide enough gets them. */
+/* Edges settled by more than one fence come back with none of them: the first that is wide enough
+ * gets them. */
 static void share_out(struct planner *p, const struct candidate *v, uint32_t n)
 {
 	bool *given = ARENA_NEW(p->scene.arena, bool, p->first->nedges + 1);
@@ -378,8 +387,8 @@ static void share_out(struct planner *p, const struct candidate *v, uint32_t n)
 	}
 }
 
-static void emit(struct planner *p, uint8_t change, uint32_t at, enum fence_kind kind, struct ids edges,
-	const char *reason)
+static void emit(struct planner *p, uint8_t change, uint32_t at, enum fence_kind kind,
+	struct ids edges, const char *reason)
 {
 	struct fence_change one = {.change = change,
 		.kind = (uint8_t)kind,
@@ -430,8 +439,8 @@ static void emit_insertions(struct planner *p)
 
 /* ---- --fix=wide,redundant ---- */
 
-static void emit_in_copies(struct planner *p, uint8_t change, uint32_t insn, enum fence_kind kind,
-	const char *reason)
+static void emit_in_copies(
+	struct planner *p, uint8_t change, uint32_t insn, enum fence_kind kind, const char *reason)
 {
 	uint32_t k = insn;
 
@@ -456,8 +465,8 @@ static void narrow(struct planner *p, const struct fence_report *report)
 	add_width(p, k, fence_width((enum fence_kind)report->narrow2));
 }
 
-/* The text as planned shows no edge that `before` lacks. Predicates are told apart only where a fence runs under
- * them, so one that went may have taken more than its own work along. */
+/* The text as planned shows no edge that `before` lacks. Predicates are told apart only where a
+ * fence runs under them, so one that went may have taken more than its own work along. */
 static bool adds_nothing(struct planner *p, const struct flow *before)
 {
 	struct edge_index index;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: an async access. Goes out: the point where compiler passes would fence it. Invariant: between
- * that point and the access no generic access is made and nothing is acquired, so the fence covers there
- * what it would cover right before the access.
+ * Comes in: an async access. Goes out: the point where compiler passes would fence it. Invariant:
+ * between that point and the access no generic access is made and nothing is acquired, so the fence
+ * covers there what it would cover right before the access.
  */
 #include "analysis/plan_async.h"
 

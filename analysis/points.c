@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: a unit. Goes out: its points as a graph with costs. Invariant: a point with a finite cost
- * is a place in the text where a statement may be put without changing what any other one means.
+ * Comes in: a unit. Goes out: its points as a graph with costs. Invariant: a point with a finite
+ * cost is a place in the text where a statement may be put without changing what any other one
+ * means.
  */
 #include "analysis/points.h"
 
 #include <stdlib.h>
 
-#define WEIGHT_MOST UINT64_C(100000000) /* 10^8: deeper loops and higher frequencies count no more */
+#define WEIGHT_MOST                                                                                \
+	UINT64_C(100000000) /* 10^8: deeper loops and higher frequencies count no more */
 
 uint8_t fence_width(enum fence_kind kind)
 {
@@ -81,8 +83,9 @@ static bool has_end_point(const struct unit *unit, const struct block *b)
 	const struct function *fn = unit->fn;
 	uint32_t last = b->first + b->count - 1;
 
-	if (!b->count || b->succ.n != 1 || last + 1 >= fn->ninsns || unit->effects[last].is_branch ||
-		unit->effects[last].is_call || fn->insns[last].op == OP_LINK_MOV)
+	if (!b->count || b->succ.n != 1 || last + 1 >= fn->ninsns ||
+		unit->effects[last].is_branch || unit->effects[last].is_call ||
+		fn->insns[last].op == OP_LINK_MOV)
 		return false;
 	const struct block *next = &unit->cfg.blocks[b->succ.v[0]];
 	const struct insn *a = &fn->insns[last], *c = &fn->insns[last + 1];
@@ -118,8 +121,9 @@ bool points_is_behind(const struct points *points, uint32_t point)
 
 uint32_t points_insn(const struct points *points, uint32_t point)
 {
-	return points_is_behind(points, point) ? points->behind[point - points->unit->fn->ninsns - 1]
-					       : point;
+	return points_is_behind(points, point)
+		       ? points->behind[point - points->unit->fn->ninsns - 1]
+		       : point;
 }
 
 static void add_succ(const struct points *points, uint32_t insn, uint32_t *succ, uint32_t *n)
@@ -150,7 +154,8 @@ static void build_graph(struct points *points, struct arena *arena)
 
 	for (uint32_t b = 0; b < unit->cfg.n; b++)
 		edges += unit->cfg.blocks[b].count + unit->cfg.blocks[b].succ.n + 2;
-	uint32_t *first = ARENA_NEW(arena, uint32_t, all + 1), *succ = ARENA_NEW(arena, uint32_t, edges);
+	uint32_t *first = ARENA_NEW(arena, uint32_t, all + 1),
+		 *succ = ARENA_NEW(arena, uint32_t, edges);
 
 	for (uint32_t k = 0; k < n; k++) {
 		first[k] = m;
@@ -186,7 +191,8 @@ static uint64_t ten_to(uint32_t power)
 	return value;
 }
 
-/* `.pragma "frequency n"` at the head of a block (ISA 12): how often it runs, according to the compiler. */
+/* `.pragma "frequency n"` at the head of a block (ISA 12): how often it runs, according to the
+ * compiler. */
 static bool frequency(struct slice text, uint64_t *n)
 {
 	static const char word[] = "frequency";
@@ -266,7 +272,8 @@ static void join_ends(struct points *points)
 		uint32_t k = points->behind[i], next = points->sibling[k];
 
 		points->weight[n + 1 + i] = points->weight[k];
-		if (points->end_of[next] == NONE) /* cut off or joined otherwise in another copy: not to be had */
+		if (points->end_of[next] ==
+			NONE) /* cut off or joined otherwise in another copy: not to be had */
 			points->weight[n + 1 + i] = CUT_FORBIDDEN;
 		else
 			points->sibling[n + 1 + i] = points->end_of[next];
@@ -309,7 +316,8 @@ static void forbid(struct points *points, uint32_t from, uint32_t to)
 		points->cost[k] = CUT_FORBIDDEN;
 }
 
-/* ld.param / st.param of a `.param` variable that is declared in the body: an argument or a result of a call. */
+/* ld.param / st.param of a `.param` variable that is declared in the body: an argument or a result
+ * of a call. */
 static bool passes_argument(const struct function *fn, const struct insn *insn)
 {
 	if (insn->op == OP_LINK_MOV)
@@ -317,7 +325,8 @@ static bool passes_argument(const struct function *fn, const struct insn *insn)
 	if (insn->op != OP_ld && insn->op != OP_st)
 		return false;
 	const struct operand *mem = insn_operand(fn, insn, insn->op == OP_ld ? 1 : 0);
-	const struct operand *at = mem && mem->kind == OPERAND_MEM ? operand_child(fn, mem, 0) : NULL;
+	const struct operand *at =
+		mem && mem->kind == OPERAND_MEM ? operand_child(fn, mem, 0) : NULL;
 
 	if (!at || at->kind != OPERAND_SYMBOL)
 		return false;
@@ -331,7 +340,8 @@ static bool same_code(const struct insn *a, const struct insn *b)
 	return a->origin == b->origin && a->context == b->context;
 }
 
-/* A call stands in one piece with the stores of its arguments and the loads of its results (ISA 7.1). */
+/* A call stands in one piece with the stores of its arguments and the loads of its results
+ * (ISA 7.1). */
 static void forbid_call(struct points *points, uint32_t call)
 {
 	const struct unit *unit = points->unit;
@@ -376,7 +386,8 @@ static bool batch_after(const struct unit *unit, uint32_t k, bool inside)
 	return inside;
 }
 
-/* From wgmma.fence, or the first mma_async, to commit_group: the assembler gives such a batch one place. */
+/* From wgmma.fence, or the first mma_async, to commit_group: the assembler gives such a batch one
+ * place. */
 static void avoid_batches(struct points *points, struct arena *arena)
 {
 	const struct unit *unit = points->unit;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The places of a function at which a fence can stand: point k is before instruction k, point ninsns
- * before the closing brace; the points above are ends of blocks that run on into a label. What each costs, which are taboo (ptx-proxies 4.4, spec 3.3), and which are the
- * same place of the text because the function was linked in several times.
+ * The places of a function at which a fence can stand: point k is before instruction k, point
+ * ninsns before the closing brace; the points above are ends of blocks that run on into a label.
+ * What each costs, which are taboo (ptx-proxies 4.4, spec 3.3), and which are the same place of the
+ * text because the function was linked in several times.
  */
 #pragma once
 
@@ -11,13 +12,15 @@
 struct points {
 	const struct unit *unit;
 	struct cut_graph graph;
-	uint64_t *cost;    /* graph.cost */
-	uint8_t *kills;    /* graph.kills */
-	uint64_t *weight;  /* by point: estimated executions, 10^loop depth, all copies of the text together */
-	uint32_t *behind;  /* by point above ninsns, from 0: the instruction behind which it is */
+	uint64_t *cost;	  /* graph.cost */
+	uint8_t *kills;	  /* graph.kills */
+	uint64_t *weight; /* by point: estimated executions, 10^loop depth, all copies of the text
+			     together */
+	uint32_t *behind; /* by point above ninsns, from 0: the instruction behind which it is */
 	uint32_t nbehind;
 	uint32_t *end_of;  /* by instruction: the point behind it, or NONE */
-	uint32_t *sibling; /* by point: the next copy of the same text in a ring; itself if there is but one */
+	uint32_t *sibling; /* by point: the next copy of the same text in a ring; itself if there is
+			      but one */
 };
 
 void points_build(const struct unit *, struct arena *, struct points *);

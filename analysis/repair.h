@@ -5,5 +5,6 @@
 #include "analysis/audit.h"
 #include "analysis/scene.h"
 
-/* Judges the fences of the text in a scene (planned fences included) of which `flow` was just solved. */
+/* Judges the fences of the text in a scene (planned fences included) of which `flow` was just
+ * solved. */
 void audit_scene(struct scene *, const struct flow *, struct audit *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: a unit and its prepared flow. Goes out: flows under other fences. Invariant: all copies of
- * one text have the same fences.
+ * Comes in: a unit and its prepared flow. Goes out: flows under other fences. Invariant: all copies
+ * of one text have the same fences.
  */
 #include "analysis/scene.h"
 
@@ -78,8 +78,9 @@ static void list_placed(struct scene *scene)
 			continue;
 		fence_kinds(scene->width[k], kinds);
 		for (uint32_t i = 0; i < 2 && kinds[i] != FENCE_NONE; i++)
-			scene->placed[count++] = (struct placed_fence){points_insn(&scene->points, k),
-				(uint8_t)kinds[i], points_is_behind(&scene->points, k)};
+			scene->placed[count++] =
+				(struct placed_fence){points_insn(&scene->points, k),
+					(uint8_t)kinds[i], points_is_behind(&scene->points, k)};
 	}
 	scene->view = (struct fence_view){
 		.existing = scene->existing, .placed = scene->placed, .nplaced = count};
@@ -146,7 +147,8 @@ static void add_ends(struct scene *scene, struct demand *demand)
 	demand->pending = pending;
 }
 
-void scene_demands(struct scene *scene, const struct flow *flow, struct demand **demands, uint32_t *n)
+void scene_demands(
+	struct scene *scene, const struct flow *flow, struct demand **demands, uint32_t *n)
 {
 	flow_demands(scene->setup, flow, &scene->view, demands, n);
 	for (uint32_t i = 0; i < *n; i++)
@@ -172,7 +174,8 @@ uint64_t scene_weight(const struct scene *scene)
 		if (scene_representative(scene, k) != k)
 			continue;
 		sum += weight * cut_instructions(scene->width[k]);
-		if (k < scene->unit->fn->ninsns && fence_is_proxy((enum fence_kind)scene->existing[k]))
+		if (k < scene->unit->fn->ninsns &&
+			fence_is_proxy((enum fence_kind)scene->existing[k]))
 			sum += weight;
 	}
 	return sum;
@@ -189,23 +192,30 @@ static int compare(const struct edge *a, const struct edge *b)
 	return a->hazard < b->hazard ? -1 : a->hazard > b->hazard;
 }
 
-static int by_edge(const void *a, const void *b, void *edges)
+static int by_edge(const void *a, const void *b, void *index)
 {
-	const struct edge *v = edges;
+	const struct edge *v = ((const struct edge_index *)index)->edges;
 
 	return compare(&v[*(const uint32_t *)a], &v[*(const uint32_t *)b]);
 }
 
-void edge_index_build(const struct edge *edges, uint32_t n, struct arena *arena, struct edge_index *index)
+void edge_index_build(
+	const struct edge *edges, uint32_t n, struct arena *arena, struct edge_index *index)
+{
+	*index = (struct edge_index){edges, ARENA_NEW(arena, uint32_t, n + 1), n};
+	for (uint32_t i = 0; i < n; i++)
+		index->order[i] = i;
+	qsort_r(index->order, n, sizeof(*index->order), by_edge, index);
+}
+
+void edge_index_copy(
+	const struct edge *edges, uint32_t n, struct arena *arena, struct edge_index *index)
 {
 	struct edge *v = ARENA_NEW(arena, struct edge, n + 1);
 
 	if (n)
 		memcpy(v, edges, sizeof(*v) * n);
-	*index = (struct edge_index){v, ARENA_NEW(arena, uint32_t, n + 1), n};
-	for (uint32_t i = 0; i < n; i++)
-		index->order[i] = i;
-	qsort_r(index->order, n, sizeof(*index->order), by_edge, v);
+	edge_index_build(v, n, arena, index);
 }
 
 uint32_t edge_index_find(const struct edge_index *index, const struct edge *edge)

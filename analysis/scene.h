@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A function with its fences as they might be: taken away, narrowed, added. The planner and the audit
- * change the scene and solve the flow anew; a change of a text in a linked callee changes all its copies.
+ * A function with its fences as they might be: taken away, narrowed, added. The planner and the
+ * audit change the scene and solve the flow anew; a change of a text in a linked callee changes all
+ * its copies.
  */
 #pragma once
 
@@ -13,10 +14,11 @@ struct scene {
 	struct arena *arena;
 	struct points points;
 	uint8_t *existing; /* by instruction: enum fence_kind in force */
-	uint8_t *width;    /* by point: enum space bits of what is added there */
-	struct placed_fence *placed; uint32_t placed_cap;
+	uint8_t *width;	   /* by point: enum space bits of what is added there */
+	struct placed_fence *placed;
+	uint32_t placed_cap;
 	struct fence_view view; /* of the latest scene_solve */
-	uint32_t solved;   /* how often */
+	uint32_t solved;	/* how often */
 };
 
 void scene_build(struct unit *, struct flow_setup *, struct scene *);
@@ -32,7 +34,8 @@ void scene_solve(struct scene *, struct flow *);
 void scene_solve_full(struct scene *, struct flow *);
 /* The same with fences of the writer's side only (fence_view.own_only). */
 void scene_solve_own(struct scene *, struct flow *);
-/* Prepares the flow as if the scene's fences were in the text; tells whether that makes a difference. */
+/* Prepares the flow as if the scene's fences were in the text; tells whether that makes a
+ * difference. */
 bool scene_prepare(struct scene *);
 /* Of the flow that scene_solve solved last. */
 void scene_demands(struct scene *, const struct flow *, struct demand **, uint32_t *n);
@@ -47,7 +50,10 @@ struct edge_index {
 	uint32_t *order, n; /* sorted */
 };
 
+/* Looks at the edges where they are ... */
 void edge_index_build(const struct edge *, uint32_t n, struct arena *, struct edge_index *);
+/* ... or at a copy, for those of a brief run. */
+void edge_index_copy(const struct edge *, uint32_t n, struct arena *, struct edge_index *);
 /* The number of the same edge, or NONE. */
 uint32_t edge_index_find(const struct edge_index *, const struct edge *);
 /* The edge is not there, or was only `weak` and is more than that now. */

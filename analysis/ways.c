@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: demands of a solved scene. Goes out: sets of points. Invariant: a point is on a way only if
- * the demand's access is pending there.
+ * Comes in: demands of a solved scene. Goes out: sets of points. Invariant: a point is on a way
+ * only if the demand's access is pending there.
  */
 #include "analysis/ways.h"
 
@@ -40,7 +40,8 @@ static bool is_sink(const struct demand *demand, uint32_t p)
 	return false;
 }
 
-/* Also behind a fence that ends a block, if the next one is reached with the access pending some other way. */
+/* Also behind a fence that ends a block, if the next one is reached with the access pending some
+ * other way. */
 static bool is_pending(const struct ways *ways, const struct demand *demand, uint32_t p)
 {
 	if (points_is_behind(&ways->scene->points, p))
@@ -48,7 +49,8 @@ static bool is_pending(const struct ways *ways, const struct demand *demand, uin
 	return bits_has(demand->pending, p);
 }
 
-static void go(struct ways *ways, uint32_t p, const struct demand *demand, struct bits seen, uint32_t *last)
+static void go(struct ways *ways, uint32_t p, const struct demand *demand, struct bits seen,
+	uint32_t *last)
 {
 	if (bits_has(seen, p) || !is_pending(ways, demand, p))
 		return;
@@ -63,7 +65,8 @@ static void forwards(struct ways *ways, const struct demand *demand)
 
 	bits_zero(ways->forward);
 	for (uint32_t i = 0; i < demand->nsources; i++)
-		for (uint32_t k = g->first[demand->sources[i]]; k < g->first[demand->sources[i] + 1]; k++)
+		for (uint32_t k = g->first[demand->sources[i]];
+			k < g->first[demand->sources[i] + 1]; k++)
 			go(ways, g->succ[k], demand, ways->forward, &last);
 	while (first < last) {
 		uint32_t p = ways->queue[first++];
@@ -92,7 +95,8 @@ void ways_of(struct ways *ways, const struct demand *demand, enum way_end end, s
 		uint32_t p = ways->queue[first++];
 
 		for (uint32_t k = ways->pred_first[p]; k < ways->pred_first[p + 1]; k++)
-			if (bits_has(ways->forward, ways->pred[k]) && !is_sink(demand, ways->pred[k]))
+			if (bits_has(ways->forward, ways->pred[k]) &&
+				!is_sink(demand, ways->pred[k]))
 				go(ways, ways->pred[k], demand, on_way, &last);
 	}
 }

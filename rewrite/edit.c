@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: a text and edits in any order. Goes out: the edited text. Invariant: every byte outside of
- * the replaced spans is there, once, in its order; spans do not overlap.
+ * Comes in: a text and edits in any order. Goes out: the edited text. Invariant: every byte outside
+ * of the replaced spans is there, once, in its order; spans do not overlap.
  */
 #include "rewrite/edit.h"
 

@@ -17,6 +17,7 @@ struct edits {
 };
 
 void edit_add(struct edits *, struct edit);
-/* The text with its edits, on their arena, a NUL behind it. Insertions at one place keep the order in which they
- * were added and come before what replaces the bytes there. Without edits the source's own text is given back. */
+/* The text with its edits, on their arena, a NUL behind it. Insertions at one place keep the order
+ * in which they were added and come before what replaces the bytes there. Without edits the
+ * source's own text is given back. */
 struct slice edit_apply(const struct source *, struct edits *);

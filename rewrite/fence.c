@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: fence changes at offsets of the text. Goes out: edits (ptx-proxies 4.4). A fence takes a line of
- * its own, indented as its neighbour and ended as the file ends its lines, where the neighbour is the
- * first on its line; else it goes on the neighbour's line. Invariant: an edit touches no byte but those of
- * the fence's own statement and, when a whole line goes, the blanks and the end of that line.
+ * Comes in: fence changes at offsets of the text. Goes out: edits (ptx-proxies 4.4). A fence takes
+ * a line of its own, indented as its neighbour and ended as the file ends its lines, where the
+ * neighbour is the first on its line; else it goes on the neighbour's line. Invariant: an edit
+ * touches no byte but those of the fence's own statement and, when a whole line goes, the blanks
+ * and the end of that line.
  */
 #include "rewrite/fence.h"
 
@@ -32,8 +33,8 @@ static bool only_blanks(const struct source *source, uint32_t from, uint32_t to)
 /* As the line before ends, or the first line of the file. */
 static struct slice newline(const struct source *source, uint32_t start)
 {
-	const char *end = start ? source->text + start - 1
-				: memchr(source->text, '\n', source->size);
+	const char *end =
+		start ? source->text + start - 1 : memchr(source->text, '\n', source->size);
 
 	if (end && end > source->text && end[-1] == '\r')
 		return (struct slice){"\r\n", 2};
@@ -67,8 +68,8 @@ static struct slice indentation(const struct source *source, uint32_t at)
 	return (struct slice){source->text + start, end - start};
 }
 
-static struct edit insertion(const struct source *source, const struct result_fence *fence, bool alone,
-	struct arena *arena)
+static struct edit insertion(const struct source *source, const struct result_fence *fence,
+	bool alone, struct arena *arena)
 {
 	uint32_t start = line_start(source, fence->at);
 	struct edit edit = {{fence->at, fence->at}, spelling(fence->kind)};
@@ -92,7 +93,8 @@ static struct edit insertion(const struct source *source, const struct result_fe
 }
 
 /* The whole line if nothing else is on it; else the statement and the blanks behind it. */
-static struct edit removal(const struct source *source, const struct result_fence *fence, bool alone)
+static struct edit removal(
+	const struct source *source, const struct result_fence *fence, bool alone)
 {
 	uint32_t start = line_start(source, fence->fence.begin), end = fence->fence.end;
 	struct edit edit = {fence->fence, {"", 0}};
@@ -133,8 +135,8 @@ static uint32_t skip_blanks(const char *text, uint32_t i, uint32_t end)
 
 static bool is_name(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-		c == '$' || c == '%';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$' || c == '%';
 }
 
 /* Where the opcode of a statement begins: behind its guard. */
@@ -155,16 +157,18 @@ static uint32_t opcode_at(const struct source *source, struct span statement)
 
 static struct edit narrowing(const struct source *source, const struct result_fence *fence)
 {
-	return (struct edit){{opcode_at(source, fence->fence), fence->fence.end}, spelling(fence->kind)};
+	return (struct edit){
+		{opcode_at(source, fence->fence), fence->fence.end}, spelling(fence->kind)};
 }
 
 void fence_edits(const struct source *source, const struct result_fence *const *v, uint32_t n,
 	struct edits *edits)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		bool takes_over = i + 1 < n && v[i + 1]->at == v[i]->at &&
-				  v[i + 1]->change == CHANGE_REMOVE;
-		bool taken_over = i && v[i - 1]->at == v[i]->at && v[i - 1]->change == CHANGE_INSERT;
+		bool takes_over =
+			i + 1 < n && v[i + 1]->at == v[i]->at && v[i + 1]->change == CHANGE_REMOVE;
+		bool taken_over =
+			i && v[i - 1]->at == v[i]->at && v[i - 1]->change == CHANGE_INSERT;
 
 		switch ((enum change)v[i]->change) {
 		case CHANGE_INSERT:

@@ -5,5 +5,7 @@
 #include "analysis/result.h"
 #include "rewrite/edit.h"
 
-/* The edits of changes sorted by place (insertions at a place before other changes of it), one each. */
-void fence_edits(const struct source *, const struct result_fence *const *, uint32_t n, struct edits *);
+/* The edits of changes sorted by place (insertions at a place before other changes of it), one
+ * each. */
+void fence_edits(
+	const struct source *, const struct result_fence *const *, uint32_t n, struct edits *);

@@ -27,7 +27,7 @@ struct example {
 	struct arena arena;
 	jmp_buf failure;
 	uint32_t n;
-	uint32_t to[POINTS];         /* bit mask of successors */
+	uint32_t to[POINTS]; /* bit mask of successors */
 	uint32_t first[POINTS + 1], succ[POINTS * POINTS];
 	uint64_t cost[POINTS];
 	uint8_t kills[POINTS];
@@ -230,8 +230,9 @@ static void test_cut_one_group_is_cheapest(void **state)
 		uint64_t cost = solve(&e, round), least = brute_force(&e, widths, 2);
 
 		if (cost != least)
-			fail_msg("round %llu: cut %llu, brute force %llu", (unsigned long long)round,
-				(unsigned long long)cost, (unsigned long long)least);
+			fail_msg("round %llu: cut %llu, brute force %llu",
+				(unsigned long long)round, (unsigned long long)cost,
+				(unsigned long long)least);
 		arena_free(&e.arena);
 	}
 }
@@ -252,8 +253,9 @@ static void several_groups(const uint8_t *widths, uint32_t nwidths, uint32_t poi
 		uint64_t cost = solve(&e, round), least = brute_force(&e, widths, nwidths);
 
 		if (cost < least || cost * 10 > least * 11)
-			fail_msg("round %llu: cut %llu, brute force %llu", (unsigned long long)round,
-				(unsigned long long)cost, (unsigned long long)least);
+			fail_msg("round %llu: cut %llu, brute force %llu",
+				(unsigned long long)round, (unsigned long long)cost,
+				(unsigned long long)least);
 		dearer += cost > least;
 		arena_free(&e.arena);
 	}

@@ -27,7 +27,8 @@ static int end(void **state)
 
 static struct source text_source(char *text)
 {
-	return (struct source){.name = "t", .text = text, .size = (uint32_t)strlen(text), .borrowed = true};
+	return (struct source){
+		.name = "t", .text = text, .size = (uint32_t)strlen(text), .borrowed = true};
 }
 
 static char *changeable(const char *text)
@@ -64,7 +65,8 @@ static void test_edit_empty_plan_is_the_input(void **state)
 	assert_int_equal(out.size, 3);
 }
 
-/* `^` is where a fence is inserted; `[` and `]` enclose one that is removed, `<` and `>` one narrowed. */
+/* `^` is where a fence is inserted; `[` and `]` enclose one that is removed, `<` and `>` one
+ * narrowed. */
 static void apply_marks(const char *marked, char *expected_free, struct slice *out)
 {
 	char *text = expected_free;
@@ -109,13 +111,18 @@ static void test_fence_edits_follow_the_neighbour(void **state)
 		{"first line, CRLF", "^bar.sync 0;\r\n",
 			"fence.proxy.async.shared::cta;\r\nbar.sync 0;\r\n"},
 		{"no newline at all", "^ret;", "fence.proxy.async.shared::cta;\nret;"},
-		{"behind a label", "L: ^bar.sync 0;\n", "L: fence.proxy.async.shared::cta; bar.sync 0;\n"},
+		{"behind a label", "L: ^bar.sync 0;\n",
+			"L: fence.proxy.async.shared::cta; bar.sync 0;\n"},
 		{"two on a line", "\ta; ^b;\n", "\ta; fence.proxy.async.shared::cta; b;\n"},
-		{"behind a comment", "/* x */ ^b;\n", "/* x */ fence.proxy.async.shared::cta; b;\n"},
-		{"guard", "\t^@!%p1 bra L;\n", "\tfence.proxy.async.shared::cta;\n\t@!%p1 bra L;\n"},
+		{"behind a comment", "/* x */ ^b;\n",
+			"/* x */ fence.proxy.async.shared::cta; b;\n"},
+		{"guard", "\t^@!%p1 bra L;\n",
+			"\tfence.proxy.async.shared::cta;\n\t@!%p1 bra L;\n"},
 		{"two at one place", "\t^^b;\n",
-			"\tfence.proxy.async.shared::cta;\n\tfence.proxy.async.shared::cta;\n\tb;\n"},
-		{"before the brace", "{\n\ta;\n^}\n", "{\n\ta;\nfence.proxy.async.shared::cta;\n}\n"},
+			"\tfence.proxy.async.shared::cta;\n\tfence.proxy.async.shared::cta;\n\tb;"
+			"\n"},
+		{"before the brace", "{\n\ta;\n^}\n",
+			"{\n\ta;\nfence.proxy.async.shared::cta;\n}\n"},
 		{"remove a line", "\ta;\n\t[fence.x;]\n\tb;\n", "\ta;\n\tb;\n"},
 		{"remove a CRLF line", "\ta;\r\n\t[fence.x;] \r\n\tb;\r\n", "\ta;\r\n\tb;\r\n"},
 		{"remove the last line", "\ta;\n\t[fence.x;]", "\ta;\n"},

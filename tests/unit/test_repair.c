@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Properties of a repair on random kernels: it leaves no edge, a second one changes nothing, none of its
- * fences can go, and all that with every placement and with narrowing and removal switched on.
+ * Properties of a repair on random kernels: it leaves no edge, a second one changes nothing, none
+ * of its fences can go, and all that with every placement and with narrowing and removal switched
+ * on.
  */
 #include "lib/fencepost.h"
 
@@ -56,7 +57,8 @@ static void simple(struct program *p)
 		say(p, "\tst.shared.u32 [%%a%u+%u], %%r5;\n", tile, part);
 		break;
 	case 2:
-		say(p, "\tld.shared.u32 %%r9, [%%a%u+%u];\n\tadd.s32 %%r10, %%r10, %%r9;\n", tile, part);
+		say(p, "\tld.shared.u32 %%r9, [%%a%u+%u];\n\tadd.s32 %%r10, %%r10, %%r9;\n", tile,
+			part);
 		break;
 	case 3:
 		say(p, "\tst.global.u32 [%%rd4], %%r5;\n");
@@ -72,12 +74,14 @@ static void simple(struct program *p)
 		label = p->labels++;
 		say(p, "\t@%%p1 bra L%u;\n\tadd.s32 %%r11, %%t%u, %u;\n", label, tile, part);
 		say(p, "\tcp.async.bulk.global.shared::cta.bulk_group [%%rd2], [%%r11], 512;\n");
-		say(p, "\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;\nL%u:\n", label);
+		say(p, "\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;\nL%u:\n",
+			label);
 		break;
 	case 8:
 		label = p->labels++;
 		say(p, "\t@%%p1 bra L%u;\n\tcp.async.bulk.shared::cluster.global", label);
-		say(p, ".mbarrier::complete_tx::bytes [%%t%u], [%%rd2], 512, [%%r3];\nL%u:\n", tile, label);
+		say(p, ".mbarrier::complete_tx::bytes [%%t%u], [%%rd2], 512, [%%r3];\nL%u:\n", tile,
+			label);
 		break;
 	default:
 		say(p, "\tadd.s32 %%r12, %%r12, 1;\n");
@@ -87,8 +91,8 @@ static void simple(struct program *p)
 
 static void statements(struct program *p, uint32_t depth);
 
-/* Barriers stay under conditions that all threads share. No two conditions are the same: the analysis sees
- * more of two equal ones once a fence stands under one of them. */
+/* Barriers stay under conditions that all threads share. No two conditions are the same: the
+ * analysis sees more of two equal ones once a fence stands under one of them. */
 static void nested(struct program *p, uint32_t depth)
 {
 	uint32_t label = p->labels++, other = p->labels++;
@@ -96,7 +100,8 @@ static void nested(struct program *p, uint32_t depth)
 	if (pick(2)) {
 		say(p, "\tmov.u32 %%c%u, 0;\nL%u:\n", depth, label);
 		statements(p, depth + 1);
-		say(p, "\tadd.s32 %%c%u, %%c%u, 1;\n\tsetp.lt.s32 %%p3, %%c%u, %%r20;\n", depth, depth, depth);
+		say(p, "\tadd.s32 %%c%u, %%c%u, 1;\n\tsetp.lt.s32 %%p3, %%c%u, %%r20;\n", depth,
+			depth, depth);
 		say(p, "\t@%%p3 bra L%u;\n", label);
 		return;
 	}
@@ -127,13 +132,17 @@ static void make(struct program *p, uint64_t round)
 	*p = (struct program){0};
 	say(p, ".version 8.6\n.target sm_90a\n.address_size 64\n");
 	say(p, ".visible .entry k(.param .u64 a, .param .u32 b)\n.maxntid 128, 1, 1\n{\n");
-	say(p, "\t.reg .pred %%p<8>;\n\t.reg .b32 %%r<24>;\n\t.reg .b32 %%t<2>;\n\t.reg .b32 %%a<2>;\n");
+	say(p, "\t.reg .pred %%p<8>;\n\t.reg .b32 %%r<24>;\n\t.reg .b32 %%t<2>;\n\t.reg .b32 "
+	       "%%a<2>;\n");
 	say(p, "\t.reg .b32 %%c<4>;\n\t.reg .b64 %%rd<8>;\n");
 	say(p, "\t.shared .align 128 .b8 one[1024];\n\t.shared .align 128 .b8 two[1024];\n");
 	say(p, "\t.shared .align 8 .b64 full;\n");
-	say(p, "\tld.param.u64 %%rd1, [a];\n\tld.param.u32 %%r20, [b];\n\tcvta.to.global.u64 %%rd2, %%rd1;\n");
-	say(p, "\tmov.u32 %%r1, %%tid.x;\n\tmov.u32 %%t0, one;\n\tmov.u32 %%t1, two;\n\tmov.u32 %%r3, full;\n");
-	say(p, "\tshl.b32 %%r5, %%r1, 2;\n\tadd.s32 %%a0, %%t0, %%r5;\n\tadd.s32 %%a1, %%t1, %%r5;\n");
+	say(p, "\tld.param.u64 %%rd1, [a];\n\tld.param.u32 %%r20, [b];\n\tcvta.to.global.u64 "
+	       "%%rd2, %%rd1;\n");
+	say(p, "\tmov.u32 %%r1, %%tid.x;\n\tmov.u32 %%t0, one;\n\tmov.u32 %%t1, two;\n\tmov.u32 "
+	       "%%r3, full;\n");
+	say(p, "\tshl.b32 %%r5, %%r1, 2;\n\tadd.s32 %%a0, %%t0, %%r5;\n\tadd.s32 %%a1, %%t1, "
+	       "%%r5;\n");
 	say(p, "\tmul.wide.u32 %%rd3, %%r1, 4;\n\tadd.s64 %%rd4, %%rd2, %%rd3;\n");
 	say(p, "\tmov.u32 %%r10, 0;\n\tmov.u32 %%r12, 0;\n");
 	say(p, "\tsetp.ne.s32 %%p1, %%r1, 0;\n");
@@ -153,7 +162,8 @@ static struct fencepost_result *run(const char *text, const struct setting *sett
 
 	fencepost_options_init(&options, sizeof(options));
 	for (; setting && setting->name; setting++)
-		if (!fencepost_options_set(&options, setting->name, setting->value, error, sizeof(error)))
+		if (!fencepost_options_set(
+			    &options, setting->name, setting->value, error, sizeof(error)))
 			fail_msg("%s", error);
 	assert_int_equal(fencepost_run(&options, "k", text, strlen(text), &result), FENCEPOST_OK);
 	return result;
@@ -219,7 +229,8 @@ static void check(uint64_t round, const char *text, const struct setting *settin
 static void test_repair_is_complete_stable_and_minimal(void **state)
 {
 	static const struct setting by_async[] = {{"placement", "async"}, {NULL, NULL}};
-	static const struct setting all[] = {{"fix", "missing,misplaced,wide,redundant"}, {NULL, NULL}};
+	static const struct setting all[] = {
+		{"fix", "missing,misplaced,wide,redundant"}, {NULL, NULL}};
 	static const struct setting strict[] = {{"strict", NULL}, {NULL, NULL}};
 	static struct program p;
 	uint32_t with_edges = 0;
