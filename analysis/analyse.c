@@ -186,7 +186,9 @@ static void finish(struct run *run, struct arena *keep, struct kernel_result *re
 	result->budget_spent = run->flow.incomplete || run->budget.spent;
 	if (result->budget_spent) { /* left unchanged: half a plan may be worse than none */
 		run->plan = (struct plan){0};
-		note_unmodelled(unit, NONE, "the time budget of the function is spent");
+		note_unmodelled(unit, NONE,
+			run->budget.spent ? "the time budget of the function is spent"
+					  : "the function is too large for the flow's sets");
 	}
 	list_unmodelled(unit, keep, result);
 	findings_build(&run->view, &run->hints, keep, result);

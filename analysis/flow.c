@@ -473,6 +473,7 @@ void flow_solve(struct flow_setup *s, const struct fence_view *view, struct flow
 		.pairs_ruled_out = s->facts.pairs_ruled_out,
 		.assumptions = s->facts.assumptions | s->handoffs.assumptions,
 	};
+	flow->incomplete = s->too_large;
 	if (s->trivial || !s->unit->cfg.n)
 		return;
 	s->existing = view ? view->existing : NULL;

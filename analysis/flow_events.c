@@ -315,6 +315,27 @@ static struct state state_new(struct flow_setup *s)
 }
 
 /* What depends on the literals, and the sets of the solver. */
+#define SETS_MAX (UINT64_C(1) << 30) /* bytes that the sets of one function may take */
+
+static uint64_t bytes_of_sets(const struct flow_setup *s)
+{
+	uint64_t set = (s->facts.n + 63) / 64 * sizeof(uint64_t);
+
+	return set * (s->unit->cfg.n * (3 + 2 * (uint64_t)s->nliterals) + 4 * (uint64_t)s->handoffs.n);
+}
+
+/* Twenty thousand accesses in a hundred thousand blocks are more than the sets are made for: first the
+ * literals go, which only costs precision; then the function is incomplete. */
+static bool fits(struct flow_setup *s)
+{
+	if (bytes_of_sets(s) > SETS_MAX)
+		s->nliterals = 0;
+	if (bytes_of_sets(s) <= SETS_MAX)
+		return true;
+	s->trivial = s->too_large = true;
+	return false;
+}
+
 static void prepare_sets(struct flow_setup *s)
 {
 	const struct unit *unit = s->unit;
@@ -358,7 +379,8 @@ struct flow_setup *flow_prepare(struct unit *unit)
 	facts_fence_effects(unit, &s->facts, s->fence);
 	s->uncommitted = commits_missing(unit);
 	find_literals(s, NULL);
-	prepare_sets(s);
+	if (fits(s))
+		prepare_sets(s);
 	return s;
 }
 
@@ -386,6 +408,8 @@ struct flow_setup *flow_prepare_with(struct flow_setup *from, const struct fence
 	s->uncommitted = from->uncommitted;
 	memcpy(s->fence, from->fence, sizeof(s->fence));
 	find_literals(s, view);
+	if (bytes_of_sets(s) > SETS_MAX)
+		s->nliterals = 0;
 	if (same_literals(s, from))
 		return from;
 	prepare_sets(s);

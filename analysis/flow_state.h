@@ -64,6 +64,7 @@ struct flow_setup {
 	struct event *base;       /* events that do not depend on the fences in force */
 	uint32_t *base_of;        /* by block: base_of[b] .. base_of[b + 1) */
 	bool trivial;             /* no fact can meet an async access: nothing to solve */
+	bool too_large;           /* nothing is solved for lack of room: every flow is incomplete */
 	/* the latest run */
 	struct event *events;
 	uint32_t nevents, events_cap;
