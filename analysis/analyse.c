@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: one root function of a module. Goes out: its findings, fence changes and verdict. The
+ * Comes in: one root function of a module. Goes out: its findings and fence changes. The
  * stages are called in order here and nowhere else; each reads what the ones before it left in the
  * unit. Invariant: what a stage could not do ends as `unmodelled`, so that the verdict is never clean.
  */
@@ -205,7 +205,6 @@ static bool leaves_early(const struct function_info *info)
 static void report_scan(const struct function_info *info, uint32_t function, struct arena *keep,
 	struct kernel_result *result)
 {
-	result->verdict = VERDICT_CLEAN;
 	result->instructions = info->ninsns;
 	result->generic = info->nmemory;
 	result->functions = ARENA_NEW(keep, uint32_t, 1);
@@ -219,7 +218,7 @@ void analyse_root_observed(const struct module *module, uint32_t function,
 	struct run *run = ARENA_NEW(scratch, struct run, 1);
 	struct unit *unit = &run->unit;
 
-	*result = (struct kernel_result){.function = function, .verdict = VERDICT_INCOMPLETE};
+	*result = (struct kernel_result){.function = function};
 	if (!observer && leaves_early(&module->functions[function])) {
 		report_scan(&module->functions[function], function, keep, result);
 		return;
@@ -249,8 +248,6 @@ void analyse_root_observed(const struct module *module, uint32_t function,
 	note_unknown(unit);
 	unit->values = values_solve(
 		unit->fn, &unit->cfg, options, scratch, &run->budget, &unit->assumptions);
-	if (!unit->values)
-		note_unmodelled(unit, NONE, "this build has no address analysis");
 	access_collect(unit->fn, &unit->cfg, unit->values, options, scratch, &unit->accesses);
 	callees_collect(unit, &run->linked);
 	count(unit, result, keep);

@@ -341,25 +341,6 @@ static void set_hints(const struct analysis_view *view, const struct hint_map *h
 	}
 }
 
-static uint8_t verdict_of(const struct kernel_result *result)
-{
-	bool possible = false;
-
-	for (uint32_t i = 0; i < result->nfindings; i++) {
-		const struct finding *finding = &result->findings[i];
-
-		if (finding->state == STATE_SUPPRESSED)
-			continue;
-		if (finding->level >= LEVEL_WARNING)
-			return VERDICT_FINDINGS;
-		possible |= finding->confidence == CONFIDENCE_POSSIBLE &&
-			rule_level(finding->rule) >= LEVEL_WARNING;
-	}
-	if (result->nunmodelled || result->budget_spent)
-		return VERDICT_INCOMPLETE;
-	return possible ? VERDICT_REVIEW : VERDICT_CLEAN;
-}
-
 static void count_left(const struct analysis_view *view, struct kernel_result *result)
 {
 	uint8_t *settled = ARENA_NEW(view->unit->arena, uint8_t, view->flow->nedges + 1);
@@ -396,5 +377,4 @@ void findings_build(const struct analysis_view *view, struct hint_map *hints, st
 	set_mutation(view, keep, result);
 	set_hints(view, hints, keep, result);
 	count_left(view, result);
-	result->verdict = verdict_of(result);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Edges, fence reports and checks of one root become findings, fence changes and a verdict. */
+/* Edges, fence reports and checks of one root become findings and fence changes. */
 #pragma once
 
 #include "analysis/analyse.h"
@@ -13,7 +13,7 @@ bool edge_suppressed(const struct unit *, const struct edge *);
 
 /* Instructions that a finding will name, for hints_ignore. */
 void findings_named(const struct analysis_view *, struct bits named);
-/* Fills findings, changes, mutation and verdict of the result; everything on `keep`. */
+/* Fills findings, changes and mutation of the result; everything on `keep`. */
 void findings_build(const struct analysis_view *, struct hint_map *, struct arena *keep,
 	struct kernel_result *);
 

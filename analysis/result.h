@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is left of a function when its arena is emptied: findings, fence changes, verdict. All places
+ * What is left of a function when its arena is emptied: findings, fence changes. All places
  * are byte offsets of the source; lib/ turns them into lines. Allocated on the result's own arena.
  */
 #pragma once
@@ -8,7 +8,6 @@
 #include "analysis/audit.h"
 #include "base/rules.h"
 
-enum verdict { VERDICT_FINDINGS, VERDICT_INCOMPLETE, VERDICT_REVIEW, VERDICT_CLEAN };
 enum finding_state { STATE_NEW, STATE_BASELINE, STATE_SUPPRESSED };
 
 struct place {
@@ -56,7 +55,6 @@ struct result_hint { /* lib/ puts those of all roots together: a hint in a calle
 struct kernel_result {
 	uint32_t function;  /* index in the module */
 	uint32_t instructions, generic, async, fences;
-	uint8_t verdict;
 	uint64_t pairs_ruled_out;
 	uint32_t assumptions;      /* enum assumption bits */
 	const char **unmodelled; uint32_t nunmodelled;

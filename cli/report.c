@@ -135,9 +135,9 @@ void print_summary(FILE *out, const struct settings *settings, const struct tota
 	count_word(out, &between, totals->levels[FENCEPOST_ERROR], "error", "errors");
 	count_word(out, &between, totals->levels[FENCEPOST_WARNING], "warning", "warnings");
 	count_word(out, &between, totals->levels[FENCEPOST_NOTE], "note", "notes");
-	if (!*between && totals->broken < totals->files)
-		fputs("no findings", out);
-	between = !*between && totals->broken == totals->files ? "nothing looked at in " : " in ";
+	if (!*between)
+		fputs(totals->broken < totals->files ? "no findings" : "nothing looked at", out);
+	between = " in ";
 	count_word(out, &between, totals->kernels, "kernel", "kernels");
 	between = totals->kernels ? " of " : " in ";
 	count_word(out, &between, totals->files, "file", "files");

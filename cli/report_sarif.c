@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_RESULTS 25000 /* per run; the limit of GitHub code scanning */
 
@@ -18,17 +19,31 @@ struct sarif {
 	uint32_t results, dropped;
 };
 
-/* RFC 3986: all but unreserved bytes and `/' are escaped; no leading `./'. */
+/* nvcc writes absolute paths into .loc; code scanning wants those of the repository: below the current
+ * folder they become relative. */
+static const char *relative(const char *path)
+{
+	char *here = getcwd(NULL, 0);
+	size_t n = here ? strlen(here) : 0;
+
+	if (n && strncmp(path, here, n) == 0 && path[n] == '/')
+		path += n + 1;
+	free(here);
+	while (strncmp(path, "./", 2) == 0)
+		path += 2;
+	return path;
+}
+
+/* RFC 3986: all but unreserved bytes and `/' are escaped. */
 static json_t *uri(const char *path)
 {
+	path = relative(path);
 	size_t n = strlen(path);
 	char *out = malloc(3 * n + 8), *at = out;
 	json_t *value;
 
 	if (!out)
 		return json_null();
-	while (strncmp(path, "./", 2) == 0)
-		path += 2;
 	if (*path == '/')
 		at += sprintf(at, "file://");
 	for (; *path; path++) {

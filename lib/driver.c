@@ -73,8 +73,7 @@ static void list_without_analysis(struct job *job, const struct module *module)
 {
 	for (uint32_t i = 0; i < module->nfunctions; i++)
 		if (is_candidate(module, i, true)) {
-			struct root root = {.module = module,
-				.result = {.function = i, .verdict = VERDICT_CLEAN}};
+			struct root root = {.module = module, .result = {.function = i}};
 
 			ARENA_PUSH(&job->keep, job->roots.v, job->roots.n, job->roots.cap, root);
 		}
