@@ -2,7 +2,8 @@
 /*
  * Comes in: one root function of a module. Goes out: its findings and fence changes. The
  * stages are called in order here and nowhere else; each reads what the ones before it left in the
- * unit. Invariant: what a stage could not do ends as `unmodelled`, so that the verdict is never clean.
+ * unit. Invariant: what a stage could not do ends as `unmodelled`, so that the verdict is never
+ * clean.
  */
 #include "analysis/callees.h"
 #include "analysis/findings.h"
@@ -87,7 +88,8 @@ static void count(const struct unit *unit, struct kernel_result *result, struct 
 	result->instructions = unit->fn->ninsns;
 	for (uint32_t i = 0; i < unit->accesses.n; i++) {
 		const struct access *access = &unit->accesses.v[i];
-		bool again = i && access[-1].insn == access->insn && access[-1].proxy == access->proxy;
+		bool again =
+			i && access[-1].insn == access->insn && access[-1].proxy == access->proxy;
 
 		if (!again && access->proxy == PROXY_GENERIC)
 			result->generic++;
@@ -115,7 +117,8 @@ static void list_functions(const struct linked *linked, uint32_t root, struct ar
 			result->functions[result->nfunctions++] = linked->bodies[i]->index;
 }
 
-static void list_unmodelled(const struct unit *unit, struct arena *keep, struct kernel_result *result)
+static void list_unmodelled(
+	const struct unit *unit, struct arena *keep, struct kernel_result *result)
 {
 	result->unmodelled = ARENA_NEW(keep, const char *, unit->nunmodelled + 1);
 	for (uint32_t i = 0; i < unit->nunmodelled; i++) {
@@ -155,7 +158,7 @@ static void obey_ignores(struct run *run)
 static bool wants_audit(const struct unit *unit, const struct kernel_result *result)
 {
 	uint32_t rules = 1u << RULE_FENCE_MISPLACED | 1u << RULE_FENCE_ISSUER_SIDE |
-		1u << RULE_FENCE_REDUNDANT | 1u << RULE_FENCE_TOO_WIDE;
+			 1u << RULE_FENCE_REDUNDANT | 1u << RULE_FENCE_TOO_WIDE;
 
 	return result->nfence_sites && (unit->options->mutate || unit->options->rules & rules);
 }
@@ -194,8 +197,8 @@ static void finish(struct run *run, struct arena *keep, struct kernel_result *re
 	findings_build(&run->view, &run->hints, keep, result);
 }
 
-/* Without an async access there is no edge, without fences and hints nothing to judge: the scan of the
- * text has seen all that the report says of such a function. */
+/* Without an async access there is no edge, without fences and hints nothing to judge: the scan of
+ * the text has seen all that the report says of such a function. */
 static bool leaves_early(const struct function_info *info)
 {
 	return !info->may_async && !info->may_fence && !info->may_hint && !info->may_call &&

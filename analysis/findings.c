@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Comes in: what the stages of one root found. Goes out: findings, one per rule, generic opcode and
- * block, async opcode and block (unrolled code would repeat them by the hundred otherwise), each with
- * all of its pairs. Invariant: every edge is in exactly one finding; nothing is dropped but what
+ * block, async opcode and block (unrolled code would repeat them by the hundred otherwise), each
+ * with all of its pairs. Invariant: every edge is in exactly one finding; nothing is dropped but
+ * what
  * --rules leaves out.
  */
 #include "analysis/items.h"
@@ -91,7 +92,8 @@ struct place place_of(const struct function *fn, uint32_t insn, struct arena *ke
 			.function_name = NONE};
 		uint32_t from = loc;
 
-		while (from && !(fn->locs[from - 1].file == at.file && fn->locs[from - 1].line == at.line &&
+		while (from && !(fn->locs[from - 1].file == at.file &&
+				       fn->locs[from - 1].line == at.line &&
 				       fn->locs[from - 1].column == at.column))
 			from--;
 		if (from)
@@ -116,14 +118,15 @@ static int by_pair(const void *a, const void *b)
 static void push_pair(struct finding *finding, uint32_t *cap, uint32_t generic, uint32_t async,
 	struct arena *keep)
 {
-	struct result_pair pair = {generic != NONE ? generic : async, async != NONE ? async : generic};
+	struct result_pair pair = {
+		generic != NONE ? generic : async, async != NONE ? async : generic};
 
 	ARENA_PUSH(keep, finding->pairs, finding->npairs, *cap, pair);
 }
 
 /* All pairs of the group, each once, in order of the text. */
-static void set_pairs(struct finding *finding, const struct analysis_view *view, const struct item *v,
-	uint32_t n, struct arena *keep)
+static void set_pairs(struct finding *finding, const struct analysis_view *view,
+	const struct item *v, uint32_t n, struct arena *keep)
 {
 	const struct function *fn = view->unit->fn;
 	uint32_t cap = 0;
@@ -132,7 +135,8 @@ static void set_pairs(struct finding *finding, const struct analysis_view *view,
 		for (uint32_t e = 0; e < v[i].nlost; e++) {
 			const struct edge *edge = &v[i].lost[v[i].lost_edges[e]];
 
-			push_pair(finding, &cap, offset_of(fn, item_insn(view->unit, edge->generic)),
+			push_pair(finding, &cap,
+				offset_of(fn, item_insn(view->unit, edge->generic)),
 				offset_of(fn, item_insn(view->unit, edge->async)), keep);
 		}
 		if (v[i].fence == NONE)
@@ -178,8 +182,8 @@ static void set_way(struct finding *finding, const struct function *fn, const st
 	}
 }
 
-static void set_edges(struct finding *finding, const struct analysis_view *view, const struct item *v,
-	uint32_t n, struct arena *keep)
+static void set_edges(struct finding *finding, const struct analysis_view *view,
+	const struct item *v, uint32_t n, struct arena *keep)
 {
 	const struct function *fn = view->unit->fn;
 	uint32_t cap = 0;
@@ -240,8 +244,8 @@ static uint64_t group_print(const struct analysis_view *view, const struct item 
 	return fingerprint_text(print, (const char *)&sum, sizeof(sum));
 }
 
-static void build_one(const struct items *items, const struct item *v, uint32_t n, struct arena *keep,
-	struct finding *finding)
+static void build_one(const struct items *items, const struct item *v, uint32_t n,
+	struct arena *keep, struct finding *finding)
 {
 	const struct analysis_view *view = items->view;
 	const struct function *fn = view->unit->fn;
@@ -268,8 +272,8 @@ static void build_one(const struct items *items, const struct item *v, uint32_t 
 }
 
 /* Every edge that a change settles belongs to a finding: `of_edge` says to which. */
-static void set_changes(const struct analysis_view *view, const uint32_t *of_edge, struct arena *keep,
-	struct kernel_result *result)
+static void set_changes(const struct analysis_view *view, const uint32_t *of_edge,
+	struct arena *keep, struct kernel_result *result)
 {
 	const struct function *fn = view->unit->fn;
 	uint32_t *listed = ARENA_NEW(view->unit->arena, uint32_t, result->nfindings + 1);
@@ -284,11 +288,12 @@ static void set_changes(const struct analysis_view *view, const uint32_t *of_edg
 			.weight = change->weight,
 			.reason = keep_text(change->reason, keep)};
 
-		fence.at = at_end ? fn->end_at.begin
-			: change->change == CHANGE_INSERT ? fn->insns[change->before].insert_at
-							  : fn->insns[change->before].at.begin;
+		fence.at = at_end			     ? fn->end_at.begin
+			   : change->change == CHANGE_INSERT ? fn->insns[change->before].insert_at
+							     : fn->insns[change->before].at.begin;
 		if (change->behind)
-			fence.at = source_rest_blank(fn->module->source, fn->insns[change->before].at.end);
+			fence.at = source_rest_blank(
+				fn->module->source, fn->insns[change->before].at.end);
 		if (!at_end)
 			fence.fence = fn->insns[change->before].at;
 		fence.fixes = ARENA_NEW(keep, uint32_t, change->nedges + 1);
@@ -304,19 +309,21 @@ static void set_changes(const struct analysis_view *view, const uint32_t *of_edg
 	}
 }
 
-static void set_mutation(const struct analysis_view *view, struct arena *keep,
-	struct kernel_result *result)
+static void set_mutation(
+	const struct analysis_view *view, struct arena *keep, struct kernel_result *result)
 {
 	const struct audit *audit = view->audit;
 	uint32_t cap = 0;
 
 	for (uint32_t i = 0; i < audit->nfences; i++) {
-		struct result_mutation m = {.fence = place_of(view->unit->fn, audit->fences[i].insn, keep),
+		struct result_mutation m = {
+			.fence = place_of(view->unit->fn, audit->fences[i].insn, keep),
 			.verdict = audit->fences[i].verdict,
 			.kind = audit->fences[i].kind};
 		uint32_t k = 0;
 
-		while (k < result->nmutation && result->mutation[k].fence.at.begin != m.fence.at.begin)
+		while (k < result->nmutation &&
+			result->mutation[k].fence.at.begin != m.fence.at.begin)
 			k++;
 		if (k == result->nmutation)
 			ARENA_PUSH(keep, result->mutation, result->nmutation, cap, m);
@@ -334,10 +341,12 @@ static void set_hints(const struct analysis_view *view, const struct hint_map *h
 	for (uint32_t i = 0; i < hints->nuses; i++) {
 		const struct hint_use *use = &hints->uses[i];
 
-		result->hints[result->nhints++] = (struct result_hint){
-			.at = {.at = use->hint->at, .opcode = use->hint->at, .kernel_function = fn->index},
-			.used = use->used || use->hint->kind == HINT_ON,
-			.invalid = use->invalid};
+		result->hints[result->nhints++] =
+			(struct result_hint){.at = {.at = use->hint->at,
+						     .opcode = use->hint->at,
+						     .kernel_function = fn->index},
+				.used = use->used || use->hint->kind == HINT_ON,
+				.invalid = use->invalid};
 	}
 }
 
@@ -349,8 +358,9 @@ static void count_left(const struct analysis_view *view, struct kernel_result *r
 		for (uint32_t e = 0; e < view->plan->changes[i].nedges; e++)
 			settled[view->plan->changes[i].edges[e]] = 1;
 	for (uint32_t i = 0; i < view->flow->nedges; i++)
-		result->edges_left += !settled[i] && edge_wanted(view->unit->options, &view->flow->edges[i]) &&
-			!edge_suppressed(view->unit, &view->flow->edges[i]);
+		result->edges_left += !settled[i] &&
+				      edge_wanted(view->unit->options, &view->flow->edges[i]) &&
+				      !edge_suppressed(view->unit, &view->flow->edges[i]);
 }
 
 void findings_build(const struct analysis_view *view, struct hint_map *hints, struct arena *keep,

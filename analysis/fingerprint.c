@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: an instruction's text. Goes out: a number that stays the same when lines move, registers
- * are renumbered or constants change, and differs for another opcode or another variable (FNV-1a).
+ * Comes in: an instruction's text. Goes out: a number that stays the same when lines move,
+ * registers are renumbered or constants change, and differs for another opcode or another variable
+ * (FNV-1a).
  */
 #include "analysis/findings.h"
 

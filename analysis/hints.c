@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: the comments of a (linked) function. Goes out: which instructions they speak of. Invariant:
- * a hint that is not understood, lacks its reason, or is not closed, changes nothing and is reported.
+ * Comes in: the comments of a (linked) function. Goes out: which instructions they speak of.
+ * Invariant: a hint that is not understood, lacks its reason, or is not closed, changes nothing and
+ * is reported.
  */
 #include "analysis/hints.h"
 
@@ -50,7 +51,8 @@ static void check(const struct function *fn, struct hint_map *map)
 		bool bare = use->hint->reason.size == 0;
 
 		if (use->hint->kind == HINT_INVALID)
-			use->invalid = "not understood: say ignore, off, on, generic, async or neutral";
+			use->invalid =
+				"not understood: say ignore, off, on, generic, async or neutral";
 		else if (bare && (use->hint->kind == HINT_IGNORE || use->hint->kind == HINT_OFF))
 			use->invalid = "a reason is missing behind it";
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: edges, fence reports, checks, effects of one root. Goes out: a list of items of one form.
- * Invariant: each edge is one item, unless --rules leaves its rule out.
+ * Comes in: edges, fence reports, checks, effects of one root. Goes out: a list of items of one
+ * form. Invariant: each edge is one item, unless --rules leaves its rule out.
  */
 #include "analysis/items.h"
 
@@ -11,9 +11,9 @@ enum rule edge_rule(const struct edge *edge)
 		return RULE_MISSING_GLOBAL;
 	if (edge->cp_async)
 		return RULE_MISSING_CP_ASYNC;
-	return edge->hazard == HAZARD_RAW ? RULE_MISSING_RAW
-		: edge->hazard == HAZARD_WAW ? RULE_MISSING_WAW
-					     : RULE_MISSING_WAR;
+	return edge->hazard == HAZARD_RAW   ? RULE_MISSING_RAW
+	       : edge->hazard == HAZARD_WAW ? RULE_MISSING_WAW
+					    : RULE_MISSING_WAR;
 }
 
 bool edge_wanted(const struct analysis_options *options, const struct edge *edge)
@@ -25,8 +25,9 @@ bool edge_suppressed(const struct unit *unit, const struct edge *edge)
 {
 	const struct access *v = unit->accesses.v;
 
-	return unit->leave && ((unit->leave[v[edge->generic].insn] | unit->leave[v[edge->async].insn]) &
-				      LEAVE_EDGES);
+	return unit->leave &&
+	       ((unit->leave[v[edge->generic].insn] | unit->leave[v[edge->async].insn]) &
+		       LEAVE_EDGES);
 }
 
 uint32_t item_insn(const struct unit *unit, uint32_t access)
@@ -90,8 +91,8 @@ static void add_edges(struct items *items)
 	}
 }
 
-static void add_fence(struct items *items, const struct fence_report *report, enum rule rule,
-	const char *detail)
+static void add_fence(
+	struct items *items, const struct fence_report *report, enum rule rule, const char *detail)
 {
 	const struct audit *audit = items->view->audit;
 	struct item item = {.rule = (uint8_t)rule,
@@ -118,7 +119,8 @@ static void add_fence(struct items *items, const struct fence_report *report, en
 	add(items, item);
 }
 
-/* In each copy of a callee the same fence may do something else: a verdict on its text needs all. */
+/* In each copy of a callee the same fence may do something else: a verdict on its text needs all.
+ */
 static bool in_all_copies(const struct items *items, const struct fence_report *report,
 	bool (*holds)(const struct fence_report *))
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Comes in: a file of fingerprints. Goes out: findings marked as known, and what is gone. An entry
- * stands for one finding of one file; files are told apart by their last name, so that a project can
- * be checked out, or built, anywhere.
+ * stands for one finding of one file; files are told apart by their last name, so that a project
+ * can be checked out, or built, anywhere.
  */
 #include "cli/baseline.h"
 #include "cli/output.h"
@@ -117,13 +117,15 @@ struct baseline *baseline_read(const char *path, char *error, size_t size)
 	}
 	baseline->root = json_load_file(path, 0, &problem);
 	if (!baseline->root && problem.line > 0)
-		snprintf(error, size, "%s:%d:%d: error: no baseline: %s", path, problem.line, problem.column,
-			problem.text);
+		snprintf(error, size, "%s:%d:%d: error: no baseline: %s", path, problem.line,
+			problem.column, problem.text);
 	else if (!baseline->root)
-		snprintf(error, size, "%s: error: cannot read the baseline: %s", path, problem.text);
+		snprintf(
+			error, size, "%s: error: cannot read the baseline: %s", path, problem.text);
 	else if (!read_entries(baseline))
 		snprintf(error, size,
-			"%s: error: no baseline: expected \"schema\": \"fencepost-baseline/1\" or a report, "
+			"%s: error: no baseline: expected \"schema\": \"fencepost-baseline/1\" or "
+			"a report, "
 			"with file, kernel, rule and fingerprint of each finding",
 			path);
 	else
@@ -191,9 +193,9 @@ bool baseline_add(struct baseline *baseline, const struct file_result *file)
 			continue;
 		snprintf(print, sizeof(print), "%016" PRIx64, finding->fingerprint);
 		if (json_array_append_new(baseline->list,
-			    json_pack("{s:s, s:s, s:s, s:s}", "file", last_name(file->name), "kernel",
-				    finding->kernel, "rule", fencepost_rule_name(finding->rule),
-				    "fingerprint", print)))
+			    json_pack("{s:s, s:s, s:s, s:s}", "file", last_name(file->name),
+				    "kernel", finding->kernel, "rule",
+				    fencepost_rule_name(finding->rule), "fingerprint", print)))
 			return false;
 	}
 	return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: the stages of one root. Goes out: a graph in the language of graphviz. A block shows only
- * what matters for proxies: accesses, fences, hand-offs; the rest is a count. Names of nodes are block
- * numbers, so that a page can link to them.
+ * Comes in: the stages of one root. Goes out: a graph in the language of graphviz. A block shows
+ * only what matters for proxies: accesses, fences, hand-offs; the rest is a count. Names of nodes
+ * are block numbers, so that a page can link to them.
  */
 #include "cli/dot.h"
 
@@ -18,7 +18,8 @@ static uint32_t roles_of(const struct effect *effect)
 	for (uint8_t i = 0; i < effect->ntouches; i++) {
 		const struct touch *touch = &effect->touches[i];
 
-		if (touch->mbarrier || !(touch->spaces & (SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL)))
+		if (touch->mbarrier ||
+			!(touch->spaces & (SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL)))
 			continue;
 		roles |= touch->proxy == PROXY_ASYNC ? ROLE_ASYNC : ROLE_GENERIC;
 	}

@@ -48,7 +48,8 @@ static void dump_cfg(const struct unit *unit, FILE *out)
 		for (uint32_t i = 0; i < block->succ.n; i++)
 			fprintf(out, "%s B%u", i ? "," : ", to", block->succ.v[i]);
 		if (block->loop_depth)
-			fprintf(out, ", loop depth %u, head B%u", block->loop_depth, block->loop_head);
+			fprintf(out, ", loop depth %u, head B%u", block->loop_depth,
+				block->loop_head);
 		if (block->idom != NONE)
 			fprintf(out, ", dominated by B%u", block->idom);
 		fprintf(out, "%s\n", block->exits ? ", exits" : "");
@@ -67,7 +68,8 @@ void access_print(const struct unit *unit, uint32_t number, FILE *out)
 	fprintf(out, " %s%s", a->reads ? "read" : "", a->reads && a->writes ? "-" : "");
 	fprintf(out, "%s of", a->writes ? "write" : "");
 	fprintf(out, "%s%s%s", a->spaces & SPACE_SHARED ? " shared" : "",
-		a->spaces & SPACE_CLUSTER ? " cluster" : "", a->spaces & SPACE_GLOBAL ? " global" : "");
+		a->spaces & SPACE_CLUSTER ? " cluster" : "",
+		a->spaces & SPACE_GLOBAL ? " global" : "");
 	fprintf(out, " at %s, ", address);
 	if (a->bytes == UINT64_MAX)
 		fputs("to the end of the variable", out);
@@ -91,7 +93,8 @@ static void dump_plan(const struct analysis_view *view, FILE *out)
 	const struct unit *unit = view->unit;
 
 	for (uint32_t i = 0; i < view->plan->nfences; i++)
-		fprintf(out, "is there in line %u, weight %llu\n", line_of(unit, view->plan->fences[i].insn),
+		fprintf(out, "is there in line %u, weight %llu\n",
+			line_of(unit, view->plan->fences[i].insn),
 			(unsigned long long)view->plan->fences[i].weight);
 	for (uint32_t i = 0; i < view->plan->nchanges; i++) {
 		const struct fence_change *c = &view->plan->changes[i];
@@ -100,8 +103,10 @@ static void dump_plan(const struct analysis_view *view, FILE *out)
 		if (c->change != CHANGE_REMOVE)
 			fprintf(out, " %s", fence_text(c->kind));
 		fprintf(out, " %s line %u, weight %llu, settles",
-			c->change != CHANGE_INSERT ? "in" : c->behind ? "behind" : "before", line_of(unit, c->before),
-			(unsigned long long)c->weight);
+			c->change != CHANGE_INSERT ? "in"
+			: c->behind		   ? "behind"
+						   : "before",
+			line_of(unit, c->before), (unsigned long long)c->weight);
 		for (uint32_t e = 0; e < c->nedges; e++) {
 			const struct edge *edge = &view->flow->edges[c->edges[e]];
 
@@ -113,11 +118,14 @@ static void dump_plan(const struct analysis_view *view, FILE *out)
 	for (uint32_t i = 0; i < view->plan->nunfixable; i++) {
 		const struct edge *edge = &view->flow->edges[view->plan->unfixable[i].edge];
 
-		fprintf(out, "left: %u-%u: %s\n", line_of(unit, unit->accesses.v[edge->generic].insn),
-			line_of(unit, unit->accesses.v[edge->async].insn), view->plan->unfixable[i].reason);
+		fprintf(out, "left: %u-%u: %s\n",
+			line_of(unit, unit->accesses.v[edge->generic].insn),
+			line_of(unit, unit->accesses.v[edge->async].insn),
+			view->plan->unfixable[i].reason);
 	}
 	fprintf(out, "weight of all fences: %llu before, %llu after\n",
-		(unsigned long long)view->plan->weight_before, (unsigned long long)view->plan->weight_after);
+		(unsigned long long)view->plan->weight_before,
+		(unsigned long long)view->plan->weight_after);
 }
 
 static void dump_flow(const struct analysis_view *view, FILE *out)
@@ -158,8 +166,8 @@ static void see(const struct analysis_view *view, const struct kernel_result *re
 }
 
 /* Tokens and IR need no analysis, and show input that the analysis refuses. */
-static bool dump_parsed(struct source *source, const struct settings *settings, FILE *out,
-	struct diags *diags)
+static bool dump_parsed(
+	struct source *source, const struct settings *settings, FILE *out, struct diags *diags)
 {
 	jmp_buf out_of_memory;
 	struct arena arena, body;
@@ -204,7 +212,8 @@ static void print_errors(struct source *source, const struct diags *diags, bool 
 
 		fprintf(stderr, "%s:%u:%u: error: %s\n", source->name, line,
 			source_column(source, d->at.begin), d->message);
-		print_excerpt(stderr, source->text, source->size, d->at.begin, d->at.end, line, color);
+		print_excerpt(
+			stderr, source->text, source->size, d->at.begin, d->at.end, line, color);
 	}
 }
 
@@ -212,8 +221,10 @@ static bool dump_analysed(struct source *source, struct dump *dump, bool color)
 {
 	struct fencepost_options options = dump->settings->options;
 	struct analysis_observer observer = {see, dump};
-	struct file_result file = {
-		.name = source->name, .text = source->text, .size = source->size, .error = "out of memory"};
+	struct file_result file = {.name = source->name,
+		.text = source->text,
+		.size = source->size,
+		.error = "out of memory"};
 
 	settings_select(dump->settings, &options);
 	bool good = run_observed(&options, source->name, source->text, source->size, &observer,
@@ -224,8 +235,10 @@ static bool dump_analysed(struct source *source, struct dump *dump, bool color)
 		fprintf(stderr, "%s: note: no kernel to show\n", source->name);
 	fencepost_free(file.result);
 	if (good && dump->settings->mode == MODE_WHY && !dump->pairs) {
-		fprintf(stderr, "%s: error: no generic access of shared or global memory in line %u, or no async "
-				"one in line %u\n",
+		fprintf(stderr,
+			"%s: error: no generic access of shared or global memory in line %u, or no "
+			"async "
+			"one in line %u\n",
 			source->name, dump->settings->why_generic, dump->settings->why_async);
 		return false;
 	}

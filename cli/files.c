@@ -51,12 +51,14 @@ static bool search(struct inputs *inputs, char *folder)
 
 	for (FTSENT *entry; good && (entry = fts_read(fts));) {
 		if (entry->fts_info == FTS_F && is_ptx(entry->fts_name, entry->fts_namelen))
-			good = add(inputs, entry->fts_path, (size_t)entry->fts_statp->st_size, NULL);
+			good = add(
+				inputs, entry->fts_path, (size_t)entry->fts_statp->st_size, NULL);
 		else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
 			good = add(inputs, entry->fts_path, 0, strerror(entry->fts_errno));
 		else if ((entry->fts_info == FTS_SLNONE || entry->fts_info == FTS_NS) &&
-			is_ptx(entry->fts_name, entry->fts_namelen))
-			good = add(inputs, entry->fts_path, 0, "cannot read: the link leads nowhere");
+			 is_ptx(entry->fts_name, entry->fts_namelen))
+			good = add(
+				inputs, entry->fts_path, 0, "cannot read: the link leads nowhere");
 	}
 	if (fts)
 		fts_close(fts);

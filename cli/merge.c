@@ -20,19 +20,21 @@ static json_t *read_report(const char *path)
 {
 	json_error_t problem;
 	json_t *root = strcmp(path, "-") == 0 ? json_loadf(stdin, 0, &problem)
-					       : json_load_file(path, 0, &problem);
+					      : json_load_file(path, 0, &problem);
 	const char *schema = json_string_value(json_object_get(root, "schema"));
 
 	if (!root && problem.line > 0)
-		fprintf(stderr, "%s:%d:%d: error: no report: %s\n", path, problem.line, problem.column,
-			problem.text);
+		fprintf(stderr, "%s:%d:%d: error: no report: %s\n", path, problem.line,
+			problem.column, problem.text);
 	else if (!root)
 		fprintf(stderr, "%s: error: cannot read: %s\n", path, problem.text);
 	else if (!schema || strcmp(schema, "fencepost-report/1") != 0 ||
-		!json_is_array(json_object_get(root, "files")) ||
-		!json_is_object(json_object_get(root, "summary")))
-		fprintf(stderr, "%s: error: no report: expected \"schema\": \"fencepost-report/1\" with files "
-				"and summary\n",
+		 !json_is_array(json_object_get(root, "files")) ||
+		 !json_is_object(json_object_get(root, "summary")))
+		fprintf(stderr,
+			"%s: error: no report: expected \"schema\": \"fencepost-report/1\" with "
+			"files "
+			"and summary\n",
 			path);
 	else
 		return root;
@@ -75,7 +77,8 @@ static void copy_files(json_t *root, FILE *out, bool *any)
 static void begin(FILE *out, json_t *first)
 {
 	fprintf(out,
-		"{\"schema\": \"fencepost-report/1\", \"tool\": \"fencepost\", \"version\": \"%s\", "
+		"{\"schema\": \"fencepost-report/1\", \"tool\": \"fencepost\", \"version\": "
+		"\"%s\", "
 		"\"options\": ",
 		fencepost_version());
 	json_dumpf(json_object_get(first, "options"), out, JSON_COMPACT);
@@ -84,9 +87,9 @@ static void begin(FILE *out, json_t *first)
 
 static void end(FILE *out, const struct sums *sums)
 {
-	json_t *summary = json_pack("{s:I, s:I, s:O, s:I, s:I, s:I}", "files", sums->files, "kernels",
-		sums->kernels, "findings", sums->findings, "inserted", sums->inserted, "removed",
-		sums->removed, "narrowed", sums->narrowed);
+	json_t *summary = json_pack("{s:I, s:I, s:O, s:I, s:I, s:I}", "files", sums->files,
+		"kernels", sums->kernels, "findings", sums->findings, "inserted", sums->inserted,
+		"removed", sums->removed, "narrowed", sums->narrowed);
 
 	fputs("],\n \"summary\": ", out);
 	json_dumpf(summary, out, JSON_COMPACT);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: a path and bytes. Goes out: the file. Invariant: a regular file is either its old self or
- * the whole new one, with its old mode; links are followed; what is no regular file is written as is.
+ * Comes in: a path and bytes. Goes out: the file. Invariant: a regular file is either its old self
+ * or the whole new one, with its old mode; links are followed; what is no regular file is written
+ * as is.
  */
 #include "cli/output.h"
 
@@ -99,7 +100,8 @@ bool output_open(struct output *out, const char *path, char *error, size_t size)
 		out->file = fopen(path, "we");
 		return out->file || fail(path, error, size);
 	}
-	/* A rename would replace a file that we may not write: ask the file, not only its folder. */
+	/* A rename would replace a file that we may not write: ask the file, not only its folder.
+	 */
 	if (exists && access(path, W_OK))
 		return fail(path, error, size);
 	out->target = follow(path);

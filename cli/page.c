@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Comes in: the stages of a root. Goes out: its lines' roles and, where graphviz is installed, its
- * control flow as SVG. Pictures of huge functions help nobody and take graphviz minutes: there are none.
+ * control flow as SVG. Pictures of huge functions help nobody and take graphviz minutes: there are
+ * none.
  */
 #include "cli/page.h"
 
@@ -13,7 +14,8 @@
 #include <unistd.h>
 
 #define MOST_BLOCKS 200
-#define MOST_PICTURES 24 /* of a file: each costs graphviz about half a second and the page 100 KB */
+#define MOST_PICTURES                                                                              \
+	24 /* of a file: each costs graphviz about half a second and the page 100 KB */
 
 static void mark(struct page_kernel *kernel, uint32_t line, uint8_t role)
 {
@@ -34,7 +36,8 @@ static void mark_lines(const struct unit *unit, struct page_kernel *kernel)
 	for (uint32_t k = 0; k < unit->fn->ninsns; k++) {
 		uint32_t line = source_line(source, unit->fn->insns[k].at.begin);
 
-		if (unit->effects[k].fence != FENCE_NONE && unit->effects[k].fence != FENCE_MBARRIER_INIT)
+		if (unit->effects[k].fence != FENCE_NONE &&
+			unit->effects[k].fence != FENCE_MBARRIER_INIT)
 			mark(kernel, line, LINE_FENCE);
 		if (unit->effects[k].releases || unit->effects[k].acquires)
 			mark(kernel, line, LINE_SYNC);
@@ -55,7 +58,8 @@ static char *read_all(FILE *file)
 	return text;
 }
 
-/* Runs graphviz on a temporary file; a limit on its time, because its cost is no polynomial of size. */
+/* Runs graphviz on a temporary file; a limit on its time, because its cost is no polynomial of
+ * size. */
 static char *draw(const struct analysis_view *view, const char *name, const char *anchor)
 {
 	char path[] = "/tmp/fencepost-XXXXXX", command[200];

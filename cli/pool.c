@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: numbered pieces of work. Goes out: their results, in order. Workers may run ahead of the
- * one that takes results by a fixed number only, so that memory does not grow with the work.
+ * Comes in: numbered pieces of work. Goes out: their results, in order. Workers may run ahead of
+ * the one that takes results by a fixed number only, so that memory does not grow with the work.
  */
 #include "cli/files.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comes in: files done. Goes out: a bar on standard error, at most ten times a second, or nothing. */
+/* Comes in: files done. Goes out: a bar on standard error, at most ten times a second, or nothing.
+ */
 #include "cli/progress.h"
 
 #include <stdio.h>
@@ -17,8 +18,8 @@ void progress_start(
 	struct progress *progress, const struct settings *settings, uint32_t files, size_t bytes)
 {
 	*progress = (struct progress){.of_files = files, .of_bytes = bytes};
-	progress->shown = !settings->quiet && isatty(STDERR_FILENO) &&
-		(settings->progress || files > 8);
+	progress->shown =
+		!settings->quiet && isatty(STDERR_FILENO) && (settings->progress || files > 8);
 	clock_gettime(CLOCK_MONOTONIC, &progress->start);
 }
 
@@ -32,9 +33,10 @@ void progress_step(struct progress *progress, size_t bytes)
 	double left = part > 0 ? since(&progress->start) * (1 - part) / part : 0;
 	int cells = (int)(part * 20);
 
-	fprintf(stderr, "\r\033[K[%.*s%.*s] %u/%u files, %.1f/%.1f MB", cells, "####################",
-		20 - cells, "....................", progress->files, progress->of_files,
-		(double)progress->bytes / 1e6, (double)progress->of_bytes / 1e6);
+	fprintf(stderr, "\r\033[K[%.*s%.*s] %u/%u files, %.1f/%.1f MB", cells,
+		"####################", 20 - cells, "....................", progress->files,
+		progress->of_files, (double)progress->bytes / 1e6,
+		(double)progress->of_bytes / 1e6);
 	if (since(&progress->start) > 0.5)
 		fprintf(stderr, ", %.0f s left", left);
 	fflush(stderr);

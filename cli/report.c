@@ -11,7 +11,8 @@
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
 
-void report_begin(struct report *report, const struct settings *settings, enum format format, FILE *out)
+void report_begin(
+	struct report *report, const struct settings *settings, enum format format, FILE *out)
 {
 	static const struct report_form *const forms[] = {
 		&report_text, &report_json, &report_sarif, &report_html};
@@ -29,8 +30,8 @@ void report_file(struct report *report, const struct file_result *file)
 	report->nfiles++;
 }
 
-bool report_end(struct report *report, const struct totals *totals, const struct fixed_finding *fixed,
-	uint32_t nfixed)
+bool report_end(struct report *report, const struct totals *totals,
+	const struct fixed_finding *fixed, uint32_t nfixed)
 {
 	report->form->end(report, totals, fixed, nfixed);
 	return fflush(report->out) == 0 && !ferror(report->out);
@@ -45,7 +46,7 @@ static void add_finding(struct totals *totals, const struct fencepost_finding *f
 	totals->findings[finding->rule]++;
 	totals->levels[finding->level]++;
 	totals->possible += finding->confidence == FENCEPOST_POSSIBLE &&
-		fencepost_rule_level(finding->rule) >= FENCEPOST_WARNING;
+			    fencepost_rule_level(finding->rule) >= FENCEPOST_WARNING;
 }
 
 void totals_add(struct totals *totals, const struct file_result *file)
@@ -70,8 +71,8 @@ void totals_add(struct totals *totals, const struct file_result *file)
 		add_finding(totals, result->findings[i]);
 }
 
-void print_excerpt(FILE *out, const char *text, size_t size, size_t begin, size_t end, uint32_t line,
-	bool color)
+void print_excerpt(FILE *out, const char *text, size_t size, size_t begin, size_t end,
+	uint32_t line, bool color)
 {
 	size_t from = begin < size ? begin : size, to;
 
@@ -99,8 +100,8 @@ void print_diagnostics(FILE *out, const struct file_result *file, bool color, bo
 	static const char *const colors[] = {CYAN, PURPLE, RED};
 
 	if (!file->result) {
-		fprintf(out, "%s: %serror:%s %s\n", file->name, color ? RED : "", color ? PLAIN : "",
-			file->error);
+		fprintf(out, "%s: %serror:%s %s\n", file->name, color ? RED : "",
+			color ? PLAIN : "", file->error);
 		return;
 	}
 	for (uint32_t i = 0; i < file->result->ndiagnostics; i++) {
@@ -111,14 +112,16 @@ void print_diagnostics(FILE *out, const struct file_result *file, bool color, bo
 		fprintf(out, "%s:", file->name);
 		if (d->line)
 			fprintf(out, "%u:%u:", d->line, d->column);
-		fprintf(out, " %s%s:%s %s\n", color ? colors[d->level] : "", fencepost_level_name(d->level),
-			color ? PLAIN : "", d->message);
+		fprintf(out, " %s%s:%s %s\n", color ? colors[d->level] : "",
+			fencepost_level_name(d->level), color ? PLAIN : "", d->message);
 		if (d->line)
-			print_excerpt(out, file->text, file->size, d->begin, d->end, d->line, color);
+			print_excerpt(
+				out, file->text, file->size, d->begin, d->end, d->line, color);
 	}
 }
 
-static void count_word(FILE *out, const char **between, uint32_t n, const char *one, const char *many)
+static void count_word(
+	FILE *out, const char **between, uint32_t n, const char *one, const char *many)
 {
 	if (!n)
 		return;
@@ -126,7 +129,8 @@ static void count_word(FILE *out, const char **between, uint32_t n, const char *
 	*between = ", ";
 }
 
-void print_summary(FILE *out, const struct settings *settings, const struct totals *totals, bool color)
+void print_summary(
+	FILE *out, const struct settings *settings, const struct totals *totals, bool color)
 {
 	const char *between = "";
 	bool bad = totals->levels[FENCEPOST_ERROR] || totals->broken;
@@ -150,9 +154,12 @@ void print_summary(FILE *out, const struct settings *settings, const struct tota
 		}
 	fputs(between[0] == ',' ? ")" : "", out);
 	between = "; ";
-	count_word(out, &between, totals->broken, "file with input errors", "files with input errors");
-	count_word(out, &between, totals->baseline, "known from the baseline", "known from the baseline");
-	count_word(out, &between, totals->suppressed, "suppressed by a hint", "suppressed by hints");
+	count_word(
+		out, &between, totals->broken, "file with input errors", "files with input errors");
+	count_word(out, &between, totals->baseline, "known from the baseline",
+		"known from the baseline");
+	count_word(
+		out, &between, totals->suppressed, "suppressed by a hint", "suppressed by hints");
 	if (settings->mode == MODE_REWRITE) {
 		count_word(out, &between, totals->inserted, "fence inserted", "fences inserted");
 		count_word(out, &between, totals->narrowed, "fence narrowed", "fences narrowed");

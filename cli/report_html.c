@@ -2,8 +2,9 @@
 /*
  * One page that needs nothing else: kernels with verdicts, and per kernel its findings, its control
  * flow and its listing. A listing is kept in a <template> until its kernel is opened, and shows the
- * lines that matter with two around each, so that a page with hundreds of kernels stays quick. Rows of
- * the table are written behind the kernels' bodies and moved to the top by the page's own order (CSS).
+ * lines that matter with two around each, so that a page with hundreds of kernels stays quick. Rows
+ * of the table are written behind the kernels' bodies and moved to the top by the page's own order
+ * (CSS).
  */
 #include "cli/page.h"
 #include "cli/report.h"
@@ -65,12 +66,14 @@ static void html_begin(struct report *report)
 	if (html)
 		html->rows = open_memstream(&html->text, &html->size);
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>fencepost report</title>\n"
+	      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>fencepost "
+	      "report</title>\n"
 	      "<style>\n",
 		report->out);
 	put_lines(report->out, page_css);
 	fprintf(report->out,
-		"main { display: flex; flex-direction: column; } #head { order: 0; } #list { order: 1; } "
+		"main { display: flex; flex-direction: column; } #head { order: 0; } #list { "
+		"order: 1; } "
 		"#all { order: 2; }\n</style>\n</head>\n<body>\n<main>\n<div id=\"all\">\n");
 }
 
@@ -116,7 +119,8 @@ static void choose_lines(struct listing *l)
 	}
 	l->shown[0] = 1;
 	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t j = i > CONTEXT ? i - CONTEXT : 0; l->shown[i] == 1 && j < n && j <= i + CONTEXT; j++)
+		for (uint32_t j = i > CONTEXT ? i - CONTEXT : 0;
+			l->shown[i] == 1 && j < n && j <= i + CONTEXT; j++)
 			if (!l->shown[j])
 				l->shown[j] = 2;
 }
@@ -132,10 +136,12 @@ static void put_partners(const struct listing *l, uint32_t line)
 		if (!is_edge(finding) || !is_of(finding, l->kernel))
 			continue;
 		for (uint32_t p = 0; p < finding->npairs && n < 64; p++) {
-			uint32_t g = finding->pairs[p].generic_line, a = finding->pairs[p].async_line;
+			uint32_t g = finding->pairs[p].generic_line,
+				 a = finding->pairs[p].async_line;
 
 			if (g == line || a == line)
-				fprintf(l->out, "%s%sL%u", n++ ? " " : " data-e=\"", l->anchor, g == line ? a : g);
+				fprintf(l->out, "%s%sL%u", n++ ? " " : " data-e=\"", l->anchor,
+					g == line ? a : g);
 		}
 	}
 	fputs(n ? "\"" : "", l->out);
@@ -144,7 +150,8 @@ static void put_partners(const struct listing *l, uint32_t line)
 static bool edge_at(const struct listing *l, uint32_t line)
 {
 	for (uint32_t f = 0; f < l->file->result->nfindings; f++)
-		if (is_edge(l->file->result->findings[f]) && is_of(l->file->result->findings[f], l->kernel) &&
+		if (is_edge(l->file->result->findings[f]) &&
+			is_of(l->file->result->findings[f], l->kernel) &&
 			in_pairs(l->file->result->findings[f], line))
 			return true;
 	return false;
@@ -158,7 +165,9 @@ static void put_inserted(const struct listing *l, uint32_t line)
 		if (fence->line != line)
 			continue;
 		fprintf(l->out, "<div class=\"i\"><b>%s</b>",
-			fence->change == FENCEPOST_INSERT ? "+" : fence->change == FENCEPOST_REMOVE ? "-" : "~");
+			fence->change == FENCEPOST_INSERT   ? "+"
+			: fence->change == FENCEPOST_REMOVE ? "-"
+							    : "~");
 		put_text(l->out, fence->text);
 		fputs("</div>", l->out);
 	}
@@ -171,7 +180,8 @@ static void put_line(const struct listing *l, uint32_t line, const char *text, s
 	put_inserted(l, line);
 	fprintf(l->out, "<div id=\"%sL%u\" class=\"%s%s%s%s%s\"", l->anchor, line,
 		roles & LINE_GENERIC ? "g " : "", roles & LINE_ASYNC ? "a " : "",
-		roles & LINE_FENCE ? "f " : "", roles & LINE_SYNC ? "h " : "", edge_at(l, line) ? "e" : "");
+		roles & LINE_FENCE ? "f " : "", roles & LINE_SYNC ? "h " : "",
+		edge_at(l, line) ? "e" : "");
 	put_partners(l, line);
 	fprintf(l->out, "><b>%u</b>", line);
 	put(l->out, text, n > 300 ? 300 : n);
@@ -223,7 +233,8 @@ static void put_listing(struct listing *l)
 
 static void put_link(const struct listing *l, const struct fencepost_place *place, const char *what)
 {
-	fprintf(l->out, " &middot; %s <a href=\"#%sL%u\">line %u</a>", what, l->anchor, place->line, place->line);
+	fprintf(l->out, " &middot; %s <a href=\"#%sL%u\">line %u</a>", what, l->anchor, place->line,
+		place->line);
 	if (!place->nsource)
 		return;
 	fputs(" (", l->out);
@@ -237,7 +248,8 @@ static void put_finding(const struct listing *l, const struct fencepost_finding 
 		fencepost_level_name(finding->level), fencepost_level_name(finding->level),
 		fencepost_rule_name(finding->rule));
 	put_text(l->out, finding->message);
-	fprintf(l->out, "<br><span class=\"dim\">%s%s%s", fencepost_confidence_name(finding->confidence),
+	fprintf(l->out, "<br><span class=\"dim\">%s%s%s",
+		fencepost_confidence_name(finding->confidence),
 		finding->state == FENCEPOST_NEW ? "" : ", ",
 		finding->state == FENCEPOST_NEW ? "" : fencepost_state_name(finding->state));
 	if (finding->fence)
@@ -275,10 +287,13 @@ static void put_kernel(struct report *report, struct listing *l, const char *nam
 {
 	FILE *out = report->out;
 
-	fprintf(out, "<details class=\"kernel\" id=\"k%u\" data-file=\"%s\" data-first=\"%u\" data-last=\"%u\">"
-		     "<summary><span class=\"%s\">%s</span> <h2>",
+	fprintf(out,
+		"<details class=\"kernel\" id=\"k%u\" data-file=\"%s\" data-first=\"%u\" "
+		"data-last=\"%u\">"
+		"<summary><span class=\"%s\">%s</span> <h2>",
 		number, l->anchor, l->page ? l->page->first : 0, l->page ? l->page->last : 0,
-		fencepost_verdict_name(l->kernel->verdict), fencepost_verdict_name(l->kernel->verdict));
+		fencepost_verdict_name(l->kernel->verdict),
+		fencepost_verdict_name(l->kernel->verdict));
 	put_text(out, name);
 	fputs("</h2> <span class=\"dim\">", out);
 	put_text(out, l->file->name);
@@ -291,7 +306,9 @@ static void put_kernel(struct report *report, struct listing *l, const char *nam
 	if (l->page && l->page->picture)
 		fprintf(out, "<div class=\"picture\">%s</div>\n", l->page->picture);
 	else if (l->page)
-		fprintf(out, "<p class=\"dim\">No picture of its %u blocks: --dump=dot prints one.</p>\n",
+		fprintf(out,
+			"<p class=\"dim\">No picture of its %u blocks: --dump=dot prints "
+			"one.</p>\n",
 			l->page->blocks);
 	if (l->page)
 		put_listing(l);
@@ -311,16 +328,20 @@ static void put_row(struct html *html, const struct listing *l, const char *name
 	for (uint32_t i = 0; i < l->file->result->nfindings; i++)
 		if (is_of(l->file->result->findings[i], l->kernel)) {
 			found++;
-			fprintf(out, " %s", fencepost_rule_name(l->file->result->findings[i]->rule));
+			fprintf(out, " %s",
+				fencepost_rule_name(l->file->result->findings[i]->rule));
 		}
 	fprintf(out, "\"><td class=\"%s\">%s</td><td class=\"name\"><a href=\"#k%u\">",
-		fencepost_verdict_name(l->kernel->verdict), fencepost_verdict_name(l->kernel->verdict), number);
+		fencepost_verdict_name(l->kernel->verdict),
+		fencepost_verdict_name(l->kernel->verdict), number);
 	put_text(out, name);
 	fputs("</a></td><td class=\"name\">", out);
 	put_text(out, l->file->name);
-	fprintf(out, "</td><td class=\"n\">%u</td><td class=\"n\">%u</td><td class=\"n\">%u</td>"
-		     "<td class=\"n\">%u</td><td class=\"n\">%u</td></tr>\n",
-		found, l->kernel->instructions, l->kernel->generic, l->kernel->async, l->kernel->fences);
+	fprintf(out,
+		"</td><td class=\"n\">%u</td><td class=\"n\">%u</td><td class=\"n\">%u</td>"
+		"<td class=\"n\">%u</td><td class=\"n\">%u</td></tr>\n",
+		found, l->kernel->instructions, l->kernel->generic, l->kernel->async,
+		l->kernel->fences);
 }
 
 static const struct page_kernel *page_of(const struct file_result *file, const char *name)
@@ -342,8 +363,9 @@ static void html_file(struct report *report, const struct file_result *file)
 		put_text(report->out, file->name);
 		fputs(": ", report->out);
 		put_text(report->out, file->error ? file->error
-					: file->result->ndiagnostics ? file->result->diagnostics[0]->message
-								     : "not PTX");
+				      : file->result->ndiagnostics
+					      ? file->result->diagnostics[0]->message
+					      : "not PTX");
 		fputs("</p>\n", report->out);
 		return;
 	}
@@ -373,13 +395,17 @@ static void html_end(struct report *report, const struct totals *totals,
 	fputs("</div>\n<div id=\"head\"><h1>fencepost report</h1><p class=\"dim\">", out);
 	print_summary(out, report->settings, totals, false);
 	fprintf(out,
-		"</p>\n<p><input id=\"find\" type=\"search\" placeholder=\"search: kernel, file, rule, verdict\" "
+		"</p>\n<p><input id=\"find\" type=\"search\" placeholder=\"search: kernel, file, "
+		"rule, verdict\" "
 		"aria-label=\"search\"> <span id=\"shown\" class=\"dim\">%u kernels</span></p>\n"
 		"<p class=\"key\"><span class=\"g\">generic</span><span class=\"a\">async</span>"
-		"<span class=\"f\">fence</span><span class=\"h\">hand-off</span><span class=\"e\">missing edge"
+		"<span class=\"f\">fence</span><span class=\"h\">hand-off</span><span "
+		"class=\"e\">missing edge"
 		"</span> In pictures: dashed hand-offs, red missing edges.</p></div>\n"
-		"<div id=\"list\"><table id=\"kernels\"><thead><tr><th>verdict</th><th>kernel</th><th>file</th>"
-		"<th class=\"n\">findings</th><th class=\"n\">instructions</th><th class=\"n\">generic</th>"
+		"<div id=\"list\"><table "
+		"id=\"kernels\"><thead><tr><th>verdict</th><th>kernel</th><th>file</th>"
+		"<th class=\"n\">findings</th><th class=\"n\">instructions</th><th "
+		"class=\"n\">generic</th>"
 		"<th class=\"n\">async</th><th class=\"n\">fences</th></tr></thead><tbody>\n",
 		html ? html->kernels : 0);
 	if (html && html->rows) {

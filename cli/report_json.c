@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report for programs: `fencepost-report/1' (docs/report.schema.json). One file's object is made,
- * written and freed before the next, so that memory does not grow with their number.
+ * The report for programs: `fencepost-report/1' (docs/report.schema.json). One file's object is
+ * made, written and freed before the next, so that memory does not grow with their number.
  */
 #include "cli/report.h"
 #include "lib/internal.h"
@@ -10,8 +10,8 @@
 #include <jansson.h>
 #include <string.h>
 
-/* Opcodes and names are ASCII by PTX's rules; file names may be anything: jansson refuses those that
- * are no UTF-8, so bytes beyond ASCII are then replaced. */
+/* Opcodes and names are ASCII by PTX's rules; file names may be anything: jansson refuses those
+ * that are no UTF-8, so bytes beyond ASCII are then replaced. */
 static json_t *text(const char *s)
 {
 	if (!s)
@@ -73,16 +73,16 @@ struct json_t *json_options(const struct settings *settings)
 {
 	const struct fencepost_options *o = &settings->options;
 
-	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:s, s:b, s:s, s:f, s:b, s:o}", "mode",
-		mode_name(settings->mode), "rules", mask(fencepost_rule_name, o->rules), "hazards",
-		mask(hazard_name, o->hazards), "spaces",
+	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:s, s:b, s:s, s:f, s:b, s:o}",
+		"mode", mode_name(settings->mode), "rules", mask(fencepost_rule_name, o->rules),
+		"hazards", mask(hazard_name, o->hazards), "spaces",
 		mask(space_name, (uint32_t)o->shared | (uint32_t)o->global << 1), "threads",
-		o->cross_threads ? "cross" : "same", "placement", o->writer_side ? "writer" : "async", "fix",
-		mask(fix_name, o->fix), "assume",
+		o->cross_threads ? "cross" : "same", "placement",
+		o->writer_side ? "writer" : "async", "fix", mask(fix_name, o->fix), "assume",
 		mask(fencepost_assumption_name, o->strict ? 0 : o->assume), "cp_async",
-		o->cp_async_trust && !o->strict ? "trust" : "fence", "strict", (int)o->strict, "calls",
-		option_name(OPTION_CALLS, o->calls), "budget", o->budget_seconds, "mutate", (int)o->mutate,
-		"kernels", texts(settings->kernels, settings->nkernels));
+		o->cp_async_trust && !o->strict ? "trust" : "fence", "strict", (int)o->strict,
+		"calls", option_name(OPTION_CALLS, o->calls), "budget", o->budget_seconds, "mutate",
+		(int)o->mutate, "kernels", texts(settings->kernels, settings->nkernels));
 }
 
 static json_t *source(const struct fencepost_place *place)
@@ -92,10 +92,10 @@ static json_t *source(const struct fencepost_place *place)
 	if (!place->nsource)
 		return json_decref(chain), json_null();
 	for (uint32_t i = 1; i < place->nsource; i++)
-		json_array_append_new(chain,
-			json_pack("{s:o, s:I, s:I}", "file", text(place->source[i].file), "line",
-				(json_int_t)place->source[i].line, "column",
-				(json_int_t)place->source[i].column));
+		json_array_append_new(
+			chain, json_pack("{s:o, s:I, s:I}", "file", text(place->source[i].file),
+				       "line", (json_int_t)place->source[i].line, "column",
+				       (json_int_t)place->source[i].column));
 	json_t *out = json_pack("{s:o, s:I, s:I}", "file", text(place->source[0].file), "line",
 		(json_int_t)place->source[0].line, "column", (json_int_t)place->source[0].column);
 
@@ -120,9 +120,9 @@ static json_t *pairs(const struct fencepost_finding *finding)
 	json_t *out = json_array();
 
 	for (uint32_t i = 0; i < finding->npairs; i++)
-		json_array_append_new(out,
-			json_pack("[I, I]", (json_int_t)finding->pairs[i].generic_line,
-				(json_int_t)finding->pairs[i].async_line));
+		json_array_append_new(
+			out, json_pack("[I, I]", (json_int_t)finding->pairs[i].generic_line,
+				     (json_int_t)finding->pairs[i].async_line));
 	return out;
 }
 
@@ -131,10 +131,10 @@ static json_t *handoffs(const struct fencepost_finding *finding)
 	json_t *out = json_array();
 
 	for (uint32_t i = 0; i < finding->nhandoffs; i++)
-		json_array_append_new(out,
-			json_pack("{s:I, s:I}", "release_line",
-				(json_int_t)finding->handoffs[i].release_line, "acquire_line",
-				(json_int_t)finding->handoffs[i].acquire_line));
+		json_array_append_new(
+			out, json_pack("{s:I, s:I}", "release_line",
+				     (json_int_t)finding->handoffs[i].release_line, "acquire_line",
+				     (json_int_t)finding->handoffs[i].acquire_line));
 	return out;
 }
 
@@ -156,8 +156,8 @@ static json_t *finding_object(const struct fencepost_finding *finding)
 		fencepost_rule_name(finding->rule), "level", fencepost_level_name(finding->level),
 		"confidence", fencepost_confidence_name(finding->confidence), "kernel",
 		text(finding->kernel), "count", (json_int_t)finding->npairs, "generic",
-		place(finding->generic), "async", place(finding->async), "pairs", pairs(finding), "handoff",
-		handoffs(finding), "path", path(finding));
+		place(finding->generic), "async", place(finding->async), "pairs", pairs(finding),
+		"handoff", handoffs(finding), "path", path(finding));
 
 	json_object_set_new(out, "fence_line",
 		finding->fence ? json_integer(finding->fence->line) : json_null());
@@ -166,18 +166,20 @@ static json_t *finding_object(const struct fencepost_finding *finding)
 	json_object_set_new(out, "help", text(finding->help));
 	json_object_set_new(out, "state", json_string(fencepost_state_name(finding->state)));
 	if (finding->state == FENCEPOST_SUPPRESSED)
-		json_object_set_new(out, "reason", text(finding->suppressed ? finding->suppressed : ""));
+		json_object_set_new(
+			out, "reason", text(finding->suppressed ? finding->suppressed : ""));
 	json_object_set_new(out, "fingerprint", json_string(print));
 	return out;
 }
 
 static json_t *kernel_object(const struct fencepost_kernel *kernel)
 {
-	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:o, s:o}", "name", text(kernel->name),
-		"line", (json_int_t)kernel->line, "instructions", (json_int_t)kernel->instructions,
-		"generic", (json_int_t)kernel->generic, "async", (json_int_t)kernel->async, "fences",
-		(json_int_t)kernel->fences, "verdict", fencepost_verdict_name(kernel->verdict),
-		"pairs_ruled_out", (json_int_t)kernel->pairs_ruled_out, "unmodelled",
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:o, s:o}", "name",
+		text(kernel->name), "line", (json_int_t)kernel->line, "instructions",
+		(json_int_t)kernel->instructions, "generic", (json_int_t)kernel->generic, "async",
+		(json_int_t)kernel->async, "fences", (json_int_t)kernel->fences, "verdict",
+		fencepost_verdict_name(kernel->verdict), "pairs_ruled_out",
+		(json_int_t)kernel->pairs_ruled_out, "unmodelled",
 		texts(kernel->unmodelled, kernel->nunmodelled), "assumptions",
 		texts(kernel->assumptions, kernel->nassumptions));
 }
@@ -188,9 +190,10 @@ static json_t *fence_object(const struct fencepost_fence *fence)
 
 	for (uint32_t i = 0; i < fence->nfixes; i++)
 		json_array_append_new(fixes, json_integer(fence->fixes[i]));
-	return json_pack("{s:s, s:I, s:I, s:o, s:I, s:o}", "change", fencepost_change_name(fence->change),
-		"before_line", (json_int_t)fence->line, "before_column", (json_int_t)fence->column, "text",
-		text(fence->text), "weight", (json_int_t)fence->weight, "fixes", fixes);
+	return json_pack("{s:s, s:I, s:I, s:o, s:I, s:o}", "change",
+		fencepost_change_name(fence->change), "before_line", (json_int_t)fence->line,
+		"before_column", (json_int_t)fence->column, "text", text(fence->text), "weight",
+		(json_int_t)fence->weight, "fixes", fixes);
 }
 
 static json_t *mutation(const struct fencepost_result *result)
@@ -205,10 +208,10 @@ static json_t *mutation(const struct fencepost_result *result)
 		const struct fencepost_mutation *m = result->mutations[i];
 
 		counts[m->verdict]++;
-		json_array_append_new(fences,
-			json_pack("{s:I, s:I, s:o, s:s}", "line", (json_int_t)m->line, "column",
-				(json_int_t)m->column, "text", text(m->text), "verdict",
-				verdicts[m->verdict]));
+		json_array_append_new(
+			fences, json_pack("{s:I, s:I, s:o, s:s}", "line", (json_int_t)m->line,
+					"column", (json_int_t)m->column, "text", text(m->text),
+					"verdict", verdicts[m->verdict]));
 	}
 	return json_pack("{s:I, s:I, s:I, s:o}", "needed", (json_int_t)counts[0], "spare",
 		(json_int_t)counts[1], "unknown", (json_int_t)counts[2], "fences", fences);
@@ -223,8 +226,9 @@ static json_t *error_object(const struct file_result *file)
 
 		if (d->level != FENCEPOST_ERROR)
 			continue;
-		return json_pack("{s:o, s:o, s:o}", "line", d->line ? json_integer(d->line) : json_null(),
-			"column", d->line ? json_integer(d->column) : json_null(), "message",
+		return json_pack("{s:o, s:o, s:o}", "line",
+			d->line ? json_integer(d->line) : json_null(), "column",
+			d->line ? json_integer(d->column) : json_null(), "message",
 			text(d->message));
 	}
 	return json_null();
@@ -243,8 +247,8 @@ struct json_t *json_file(const struct file_result *file)
 		json_array_append_new(fences, fence_object(result->fences[i]));
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "file", text(file->name),
 		"ptx_version", text(result ? result->ptx_version : NULL), "target",
-		text(result ? result->target : NULL), "error", error_object(file), "kernels", kernels,
-		"findings", findings, "fences", fences, "mutation",
+		text(result ? result->target : NULL), "error", error_object(file), "kernels",
+		kernels, "findings", findings, "fences", fences, "mutation",
 		result ? mutation(result) : json_null());
 }
 
@@ -254,10 +258,10 @@ struct json_t *json_summary(const struct totals *totals)
 
 	for (uint32_t i = 0; fencepost_rule_name(i); i++)
 		if (totals->findings[i])
-			json_object_set_new(
-				findings, fencepost_rule_name(i), json_integer(totals->findings[i]));
-	return json_pack("{s:I, s:I, s:o, s:I, s:I, s:I}", "files", (json_int_t)totals->files, "kernels",
-		(json_int_t)totals->kernels, "findings", findings, "inserted",
+			json_object_set_new(findings, fencepost_rule_name(i),
+				json_integer(totals->findings[i]));
+	return json_pack("{s:I, s:I, s:o, s:I, s:I, s:I}", "files", (json_int_t)totals->files,
+		"kernels", (json_int_t)totals->kernels, "findings", findings, "inserted",
 		(json_int_t)totals->inserted, "removed", (json_int_t)totals->removed, "narrowed",
 		(json_int_t)totals->narrowed);
 }
@@ -274,7 +278,8 @@ static void put(FILE *out, json_t *value)
 static void json_begin(struct report *report)
 {
 	fprintf(report->out,
-		"{\"schema\": \"fencepost-report/1\", \"tool\": \"fencepost\", \"version\": \"%s\", "
+		"{\"schema\": \"fencepost-report/1\", \"tool\": \"fencepost\", \"version\": "
+		"\"%s\", "
 		"\"options\": ",
 		fencepost_version());
 	put(report->out, json_options(report->settings));
@@ -296,10 +301,10 @@ static void json_end(struct report *report, const struct totals *totals,
 		json_t *list = json_array();
 
 		for (uint32_t i = 0; i < nfixed; i++)
-			json_array_append_new(list,
-				json_pack("{s:o, s:o, s:s, s:s}", "file", text(fixed[i].file), "kernel",
-					text(fixed[i].kernel), "rule", fixed[i].rule, "fingerprint",
-					fixed[i].fingerprint));
+			json_array_append_new(
+				list, json_pack("{s:o, s:o, s:s, s:s}", "file", text(fixed[i].file),
+					      "kernel", text(fixed[i].kernel), "rule",
+					      fixed[i].rule, "fingerprint", fixed[i].fingerprint));
 		fputs(",\n \"fixed\": ", report->out);
 		put(report->out, list);
 	}

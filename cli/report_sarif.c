@@ -19,8 +19,8 @@ struct sarif {
 	uint32_t results, dropped;
 };
 
-/* nvcc writes absolute paths into .loc; code scanning wants those of the repository: below the current
- * folder they become relative. */
+/* nvcc writes absolute paths into .loc; code scanning wants those of the repository: below the
+ * current folder they become relative. */
 static const char *relative(const char *path)
 {
 	char *here = getcwd(NULL, 0);
@@ -101,9 +101,10 @@ static json_t *location(json_t *where, const char *text, const char *kernel)
 static json_t *primary(const struct file_result *file, const struct fencepost_finding *finding)
 {
 	const struct fencepost_place *place = finding->primary;
-	json_t *where = place->nsource ? physical(place->source[0].file,
-						 region(place->source[0].line, place->source[0].column, 0))
-				       : ptx_physical(file, place);
+	json_t *where = place->nsource
+				? physical(place->source[0].file,
+					  region(place->source[0].line, place->source[0].column, 0))
+				: ptx_physical(file, place);
 
 	return location(where, NULL, finding->kernel);
 }
@@ -122,13 +123,17 @@ static json_t *related(const struct file_result *file, const struct fencepost_fi
 	if (place->nsource)
 		add_related(out, location(ptx_physical(file, place), "in the PTX", NULL));
 	if (finding->generic && finding->generic != place)
-		add_related(out, location(ptx_physical(file, finding->generic), "the access", NULL));
+		add_related(
+			out, location(ptx_physical(file, finding->generic), "the access", NULL));
 	for (uint32_t i = 0; i < finding->nhandoffs && i < 8; i++) {
-		add_related(out, location(ptx_physical(file, &finding->handoffs[i].release), "release", NULL));
-		add_related(out, location(ptx_physical(file, &finding->handoffs[i].acquire), "acquire", NULL));
+		add_related(out, location(ptx_physical(file, &finding->handoffs[i].release),
+					 "release", NULL));
+		add_related(out, location(ptx_physical(file, &finding->handoffs[i].acquire),
+					 "acquire", NULL));
 	}
 	if (finding->async && finding->async != place)
-		add_related(out, location(ptx_physical(file, finding->async), "the async access", NULL));
+		add_related(out,
+			location(ptx_physical(file, finding->async), "the async access", NULL));
 	return out;
 }
 
@@ -137,12 +142,13 @@ static json_t *code_flow(const struct file_result *file, const struct fencepost_
 	json_t *steps = json_array();
 
 	for (uint32_t i = 0; i < finding->npath; i++) {
-		const char *text = i == 0 ? "generic access"
-			: i + 1 == finding->npath ? "async access"
-						  : "hand-off";
+		const char *text = i == 0		     ? "generic access"
+				   : i + 1 == finding->npath ? "async access"
+							     : "hand-off";
 
-		json_array_append_new(steps, json_pack("{s:o}", "location",
-						     location(ptx_physical(file, &finding->path[i]), text, NULL)));
+		json_array_append_new(steps,
+			json_pack("{s:o}", "location",
+				location(ptx_physical(file, &finding->path[i]), text, NULL)));
 	}
 	return json_pack("[{s:[{s:o}]}]", "threadFlows", "locations", steps);
 }
@@ -168,8 +174,9 @@ static json_t *fixes(const struct file_result *file, uint32_t number)
 	}
 	if (!json_array_size(edits))
 		return json_decref(edits), NULL;
-	return json_pack("[{s:o, s:[{s:{s:o}, s:o}]}]", "description", message("put the fence into the PTX"),
-		"artifactChanges", "artifactLocation", "uri", uri(file->name), "replacements", edits);
+	return json_pack("[{s:o, s:[{s:{s:o}, s:o}]}]", "description",
+		message("put the fence into the PTX"), "artifactChanges", "artifactLocation", "uri",
+		uri(file->name), "replacements", edits);
 }
 
 static const char *sarif_level(enum fencepost_level level)
@@ -183,12 +190,13 @@ static json_t *result_object(const struct file_result *file, uint32_t number)
 	char print[17], text[4096];
 
 	snprintf(print, sizeof(print), "%016" PRIx64, finding->fingerprint);
-	snprintf(text, sizeof(text), "%s. To do: %s.", finding->message, finding->help ? finding->help : "");
+	snprintf(text, sizeof(text), "%s. To do: %s.", finding->message,
+		finding->help ? finding->help : "");
 	json_t *out = json_pack("{s:s, s:I, s:s, s:o, s:[o], s:o, s:{s:s}, s:s}", "ruleId",
 		fencepost_rule_name(finding->rule), "ruleIndex", (json_int_t)finding->rule, "level",
 		sarif_level(finding->level), "message", message(text), "locations",
-		primary(file, finding), "relatedLocations", related(file, finding), "partialFingerprints",
-		"fencepost/v1", print, "baselineState",
+		primary(file, finding), "relatedLocations", related(file, finding),
+		"partialFingerprints", "fencepost/v1", print, "baselineState",
 		finding->state == FENCEPOST_BASELINE ? "unchanged" : "new");
 
 	if (finding->npath > 1)
@@ -202,8 +210,9 @@ static json_t *result_object(const struct file_result *file, uint32_t number)
 			json_pack("[{s:s, s:s}]", "kind", "inSource", "justification",
 				finding->suppressed ? finding->suppressed : ""));
 	json_object_set_new(out, "properties",
-		json_pack("{s:s, s:s, s:I}", "confidence", fencepost_confidence_name(finding->confidence),
-			"kernel", finding->kernel, "count", (json_int_t)finding->npairs));
+		json_pack("{s:s, s:s, s:I}", "confidence",
+			fencepost_confidence_name(finding->confidence), "kernel", finding->kernel,
+			"count", (json_int_t)finding->npairs));
 	return out;
 }
 
@@ -214,9 +223,10 @@ static json_t *rules(void)
 	for (uint32_t i = 0; fencepost_rule_name(i); i++)
 		json_array_append_new(out,
 			json_pack("{s:s, s:o, s:o, s:o, s:{s:s}}", "id", fencepost_rule_name(i),
-				"shortDescription", message(fencepost_rule_title(i)), "fullDescription",
-				message(fencepost_rule_title(i)), "help", rule_help(i), "defaultConfiguration",
-				"level", sarif_level(fencepost_rule_level(i))));
+				"shortDescription", message(fencepost_rule_title(i)),
+				"fullDescription", message(fencepost_rule_title(i)), "help",
+				rule_help(i), "defaultConfiguration", "level",
+				sarif_level(fencepost_rule_level(i))));
 	return out;
 }
 
@@ -226,7 +236,8 @@ static void sarif_begin(struct report *report)
 		fencepost_version(), "semanticVersion", fencepost_version(), "rules", rules());
 
 	report->own = calloc(1, sizeof(struct sarif));
-	fputs("{\"$schema\": \"https://json.schemastore.org/sarif-2.1.0.json\", \"version\": \"2.1.0\", "
+	fputs("{\"$schema\": \"https://json.schemastore.org/sarif-2.1.0.json\", \"version\": "
+	      "\"2.1.0\", "
 	      "\"runs\": [{\"tool\": {\"driver\": ",
 		report->out);
 	json_dumpf(driver, report->out, JSON_COMPACT);
@@ -263,15 +274,16 @@ static void sarif_end(struct report *report, const struct totals *totals,
 	if (sarif && sarif->dropped) {
 		char text[120];
 
-		snprintf(text, sizeof(text), "%u results beyond %d are left out of this run", sarif->dropped,
-			MAX_RESULTS);
+		snprintf(text, sizeof(text), "%u results beyond %d are left out of this run",
+			sarif->dropped, MAX_RESULTS);
 		json_array_append_new(notes,
 			json_pack("{s:s, s:o}", "level", "warning", "message", message(text)));
 	}
 	if (totals->broken) {
 		char text[120];
 
-		snprintf(text, sizeof(text), "%u files could not be read or are not PTX", totals->broken);
+		snprintf(text, sizeof(text), "%u files could not be read or are not PTX",
+			totals->broken);
 		json_array_append_new(
 			notes, json_pack("{s:s, s:o}", "level", "error", "message", message(text)));
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The report for a person: what a finding is, then every station of the way - the access, the
- * release, the acquire, the async operation - each with its line, its source and a caret, and what to
- * do. Invariant: each finding's first line can be read by tools that know compiler messages.
+ * release, the acquire, the async operation - each with its line, its source and a caret, and what
+ * to do. Invariant: each finding's first line can be read by tools that know compiler messages.
  */
 #include "cli/report.h"
 
@@ -27,8 +27,8 @@ static void print_source(const struct report *report, const struct fencepost_pla
 		const struct fencepost_source *source = &place->source[i];
 		char *function = source->function ? demangle(source->function) : NULL;
 
-		fprintf(report->out, "       = %s %s:%u:%u", i ? "inlined at" : "source:", source->file,
-			source->line, source->column);
+		fprintf(report->out, "       = %s %s:%u:%u",
+			i ? "inlined at" : "source:", source->file, source->line, source->column);
 		if (function)
 			fprintf(report->out, ", in `%s'", function);
 		fputc('\n', report->out);
@@ -65,19 +65,23 @@ static void print_way(const struct report *report, const struct file_result *fil
 
 	if (finding->fence && finding->generic)
 		print_station(report, file, finding->generic, "the access that it is for is here");
-	for (uint32_t i = 0; i < finding->nhandoffs && (i < 1 || report->settings->verbosity > 1); i++) {
+	for (uint32_t i = 0; i < finding->nhandoffs && (i < 1 || report->settings->verbosity > 1);
+		i++) {
 		const struct fencepost_handoff *handoff = &finding->handoffs[i];
 
 		if (handoff->release_line == handoff->acquire_line) {
-			print_station(report, file, &handoff->release, "handed over to other threads here");
+			print_station(report, file, &handoff->release,
+				"handed over to other threads here");
 			continue;
 		}
-		print_station(report, file, &handoff->release, "handed over to other threads here (release)");
+		print_station(report, file, &handoff->release,
+			"handed over to other threads here (release)");
 		print_station(report, file, &handoff->acquire, "and taken over here (acquire)");
 	}
 	if (finding->async && !same_place(finding->async, shown))
 		print_station(report, file, finding->async,
-			is_edge(finding) || finding->fence ? "the async access is here" : "the other instruction is here");
+			is_edge(finding) || finding->fence ? "the async access is here"
+							   : "the other instruction is here");
 	else if (finding->generic && !same_place(finding->generic, shown) && !finding->fence)
 		print_station(report, file, finding->generic, "the other instruction is here");
 }
@@ -90,7 +94,8 @@ static void print_pairs(const struct report *report, const struct fencepost_find
 		return;
 	fprintf(report->out, "       = pairs of lines:");
 	for (uint32_t i = 0; i < finding->npairs && i < most; i++)
-		fprintf(report->out, " %u-%u", finding->pairs[i].generic_line, finding->pairs[i].async_line);
+		fprintf(report->out, " %u-%u", finding->pairs[i].generic_line,
+			finding->pairs[i].async_line);
 	if (finding->npairs > most)
 		fprintf(report->out, " and %u more", finding->npairs - most);
 	fputc('\n', report->out);
@@ -102,24 +107,24 @@ static void print_finding(const struct report *report, const struct file_result 
 	const struct fencepost_place *place = finding->primary;
 	char *kernel = demangle(finding->kernel);
 
-	fprintf(report->out, "%s:%u:%u: %s%s:%s %s%s%s [%s]\n", file->name, place->line, place->column,
-		paint(report, level_colors[finding->level]), fencepost_level_name(finding->level),
-		plain(report), paint(report, "\033[1m"), finding->message, plain(report),
-		fencepost_rule_name(finding->rule));
+	fprintf(report->out, "%s:%u:%u: %s%s:%s %s%s%s [%s]\n", file->name, place->line,
+		place->column, paint(report, level_colors[finding->level]),
+		fencepost_level_name(finding->level), plain(report), paint(report, "\033[1m"),
+		finding->message, plain(report), fencepost_rule_name(finding->rule));
 	print_excerpt(report->out, file->text, file->size, place->opcode_begin, place->opcode_end,
 		place->line, report->color);
 	print_source(report, place);
 	print_way(report, file, finding);
 	print_pairs(report, finding);
-	fprintf(report->out, "       = kernel: %s; confidence: %s%s%s\n", kernel ? kernel : finding->kernel,
-		fencepost_confidence_name(finding->confidence),
+	fprintf(report->out, "       = kernel: %s; confidence: %s%s%s\n",
+		kernel ? kernel : finding->kernel, fencepost_confidence_name(finding->confidence),
 		finding->state == FENCEPOST_NEW ? "" : "; ",
 		finding->state == FENCEPOST_NEW ? "" : fencepost_state_name(finding->state));
 	if (finding->suppressed)
 		fprintf(report->out, "       = hint: %s\n", finding->suppressed);
 	else if (finding->help)
-		fprintf(report->out, "       = %sdo:%s %s\n", paint(report, "\033[1;32m"), plain(report),
-			finding->help);
+		fprintf(report->out, "       = %sdo:%s %s\n", paint(report, "\033[1;32m"),
+			plain(report), finding->help);
 	fputc('\n', report->out);
 	free(kernel);
 }
@@ -139,19 +144,23 @@ static void print_list(FILE *out, const char *before, const char *const *list, u
 static void print_kernel(const struct report *report, const struct file_result *file,
 	const struct fencepost_kernel *kernel)
 {
-	static const char *const colors[] = {"\033[1;31m", "\033[1;35m", "\033[1;36m", "\033[1;32m"};
+	static const char *const colors[] = {
+		"\033[1;31m", "\033[1;35m", "\033[1;36m", "\033[1;32m"};
 	bool quiet = kernel->verdict == FENCEPOST_CLEAN && !kernel->async && !kernel->fences;
 	char *name = demangle(kernel->name);
 
 	if (!quiet || report->settings->verbosity) {
 		fprintf(report->out, "%s:%u: %s%s%s: %s", file->name, kernel->line,
-			paint(report, colors[kernel->verdict]), fencepost_verdict_name(kernel->verdict),
-			plain(report), name ? name : kernel->name);
+			paint(report, colors[kernel->verdict]),
+			fencepost_verdict_name(kernel->verdict), plain(report),
+			name ? name : kernel->name);
 		fprintf(report->out, " (%u instructions, %u generic, %u async, %u fences)\n",
 			kernel->instructions, kernel->generic, kernel->async, kernel->fences);
-		print_list(report->out, "       = not modelled: ", kernel->unmodelled, kernel->nunmodelled);
+		print_list(report->out, "       = not modelled: ", kernel->unmodelled,
+			kernel->nunmodelled);
 		fputs(kernel->nunmodelled ? "\n" : "", report->out);
-		print_list(report->out, "       = rests on: ", kernel->assumptions, kernel->nassumptions);
+		print_list(report->out, "       = rests on: ", kernel->assumptions,
+			kernel->nassumptions);
 		fputs(kernel->nassumptions ? "\n" : "", report->out);
 		if (report->settings->verbosity && kernel->pairs_ruled_out)
 			fprintf(report->out, "       = %llu pairs ruled out by their addresses\n",
@@ -165,13 +174,14 @@ static void print_fence(const struct report *report, const struct file_result *f
 {
 	bool done = report->settings->mode == MODE_REWRITE;
 	const char *verb = fence->change == FENCEPOST_INSERT ? (done ? "inserted" : "would insert")
-		: fence->change == FENCEPOST_REMOVE	     ? (done ? "removed" : "would remove")
-							     : (done ? "narrowed to" : "would narrow to");
+			   : fence->change == FENCEPOST_REMOVE
+				   ? (done ? "removed" : "would remove")
+				   : (done ? "narrowed to" : "would narrow to");
 
-	fprintf(report->out, "%s:%u:%u: %s%s%s `%s'%s%s%s\n", file->name, fence->line, fence->column,
-		paint(report, "\033[1;32m"), verb, plain(report), fence->text,
-		fence->change == FENCEPOST_INSERT ? " before this line" : "", fence->reason ? ": " : "",
-		fence->reason ? fence->reason : "");
+	fprintf(report->out, "%s:%u:%u: %s%s%s `%s'%s%s%s\n", file->name, fence->line,
+		fence->column, paint(report, "\033[1;32m"), verb, plain(report), fence->text,
+		fence->change == FENCEPOST_INSERT ? " before this line" : "",
+		fence->reason ? ": " : "", fence->reason ? fence->reason : "");
 }
 
 static void print_mutations(const struct report *report, const struct file_result *file)
@@ -181,11 +191,9 @@ static void print_mutations(const struct report *report, const struct file_resul
 	for (uint32_t i = 0; i < file->result->nmutations; i++) {
 		const struct fencepost_mutation *m = file->result->mutations[i];
 
-		fprintf(report->out, "%s:%u:%u: `%s' is %s%s\n", file->name, m->line, m->column, m->text,
-			verdicts[m->verdict],
-			m->verdict == 0	     ? ": the audit sees its loss"
-				: m->verdict ? ""
-					     : "");
+		fprintf(report->out, "%s:%u:%u: `%s' is %s%s\n", file->name, m->line, m->column,
+			m->text, verdicts[m->verdict],
+			m->verdict == 0 ? ": the audit sees its loss" : "");
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rewriting and --check. Comes in: settings. Goes out: PTX, a report, a status. Files are worked on by
- * several threads; reports and standard output are written by one, in order. Invariant: one file's
- * error does not stop the others, and the worst status wins.
+ * Rewriting and --check. Comes in: settings. Goes out: PTX, a report, a status. Files are worked on
+ * by several threads; reports and standard output are written by one, in order. Invariant: one
+ * file's error does not stop the others, and the worst status wins.
  */
 #include "cli/baseline.h"
 #include "cli/files.h"
@@ -74,11 +74,12 @@ static void *work_on(void *context, uint32_t i)
 	snprintf(work->anchor, sizeof(work->anchor), "f%u", i);
 	work->page.anchor = work->anchor;
 	work->file.page = html ? &work->page : NULL;
-	enum fencepost_status status = run_observed(&run->options, work->file.name, work->source.text,
-		work->source.size, html ? &observer : NULL, &work->file.result);
+	enum fencepost_status status = run_observed(&run->options, work->file.name,
+		work->source.text, work->source.size, html ? &observer : NULL, &work->file.result);
 
 	if (status == FENCEPOST_NO_MEMORY || status == FENCEPOST_BAD_OPTIONS)
-		read_error(work, status == FENCEPOST_NO_MEMORY ? "out of memory" : "an option is out of range");
+		read_error(work, status == FENCEPOST_NO_MEMORY ? "out of memory"
+							       : "an option is out of range");
 	return work;
 }
 
@@ -92,7 +93,8 @@ static bool fails(const struct fail_on *fail_on, const struct fencepost_result *
 
 		if (f->state != FENCEPOST_NEW)
 			continue;
-		if ((fail_on->by_level && f->level >= fail_on->level) || fail_on->rules >> f->rule & 1)
+		if ((fail_on->by_level && f->level >= fail_on->level) ||
+			fail_on->rules >> f->rule & 1)
 			return true;
 		if (fail_on->possible && f->confidence == FENCEPOST_POSSIBLE &&
 			fencepost_rule_level(f->rule) >= FENCEPOST_WARNING)
@@ -101,7 +103,8 @@ static bool fails(const struct fail_on *fail_on, const struct fencepost_result *
 	return false;
 }
 
-/* The rewritten text goes where the command line says; an unchanged file in place stays untouched. */
+/* The rewritten text goes where the command line says; an unchanged file in place stays untouched.
+ */
 static void write_ptx(struct run_state *run, const struct file_result *file, const char *path)
 {
 	const struct settings *settings = run->settings;
@@ -109,7 +112,9 @@ static void write_ptx(struct run_state *run, const struct file_result *file, con
 
 	if (settings->in_place && !file->result->changed)
 		return;
-	if (output_write(settings->in_place ? path : settings->output ? settings->output : "-",
+	if (output_write(settings->in_place ? path
+			 : settings->output ? settings->output
+					    : "-",
 		    file->result->ptx, file->result->ptx_size, error, sizeof(error)))
 		return;
 	fprintf(stderr, "fencepost: error: %s\n", error);
@@ -210,7 +215,8 @@ static void close_report(struct run_state *run)
 	uint32_t nfixed = 0;
 	struct fixed_finding *fixed = run->baseline ? baseline_fixed(run->baseline, &nfixed) : NULL;
 
-	if (run->report.out && !report_end(&run->report, &run->totals, fixed, nfixed) && !run->report_path)
+	if (run->report.out && !report_end(&run->report, &run->totals, fixed, nfixed) &&
+		!run->report_path)
 		complain(run, "cannot write the report");
 	free(fixed);
 	/* Nothing looked at must not look like nothing found. */
@@ -222,11 +228,12 @@ static void close_report(struct run_state *run)
 		if (!run->settings->quiet)
 			print_summary(stderr, run->settings, &run->totals, run->color);
 	}
-	/* After an input error the baseline would forget that file's findings: it stays as it was. */
+	/* After an input error the baseline would forget that file's findings: it stays as it was.
+	 */
 	if (run->fresh && run->totals.broken)
 		complain(run, "the baseline is not written because of the errors above");
 	else if (run->fresh &&
-		!baseline_write(run->fresh, run->settings->write_baseline, error, sizeof(error)))
+		 !baseline_write(run->fresh, run->settings->write_baseline, error, sizeof(error)))
 		complain(run, error);
 }
 

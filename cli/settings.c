@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line. Comes in: argv. Goes out: settings that make sense together. Invariant: whatever
- * is wrong is said in one line and ends with status 2 before any file is touched.
+ * The command line. Comes in: argv. Goes out: settings that make sense together. Invariant:
+ * whatever is wrong is said in one line and ends with status 2 before any file is touched.
  */
 #include "cli/report.h"
 
@@ -29,8 +29,8 @@ enum key {
 	KEY_ANALYSIS /* and those behind it: options that lib/ knows by name */
 };
 
-static const char *const analysis_names[] = {"rules", "hazards", "spaces", "threads", "placement", "fix",
-	"assume", "cp-async", "strict", "calls", "budget", "mutate"};
+static const char *const analysis_names[] = {"rules", "hazards", "spaces", "threads", "placement",
+	"fix", "assume", "cp-async", "strict", "calls", "budget", "mutate"};
 static const char *const formats[] = {"text", "json", "sarif", "html", NULL};
 static const char *const stages[] = {
 	"tokens", "ir", "cfg", "addresses", "flow", "plan", "dot", NULL};
@@ -72,8 +72,7 @@ static const struct argp_option options[] = {
 	{"progress", KEY_PROGRESS, NULL, 0, "show it, on a terminal", 4},
 	{NULL, 'q', NULL, 0, "errors only", 4},
 	{NULL, 'v', NULL, 0, "say more; twice: all pairs", 4},
-	{"color", KEY_COLOR, "WHEN", 0, "auto|always|never", 4},
-	{0}};
+	{"color", KEY_COLOR, "WHEN", 0, "auto|always|never", 4}, {0}};
 
 static uint32_t choice(
 	struct argp_state *state, const char *option, const char *const *names, const char *value)
@@ -84,8 +83,8 @@ static uint32_t choice(
 	char known[120] = "";
 
 	for (uint32_t i = 0; names[i]; i++)
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", i ? ", " : "",
-			names[i]);
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+			i ? ", " : "", names[i]);
 	argp_error(state, "--%s: unknown `%s', expected one of %s", option, value, known);
 	return 0;
 }
@@ -97,7 +96,8 @@ static uint32_t number(struct argp_state *state, const char *what, const char *v
 	errno = 0;
 	unsigned long n = strtoul(value, &end, 10);
 
-	if (end == value || (*end && *end != stop) || errno || n == 0 || n > 1000000000 || *value == '-')
+	if (end == value || (*end && *end != stop) || errno || n == 0 || n > 1000000000 ||
+		*value == '-')
 		argp_error(state, "%s: `%s' is no number from 1 on", what, value);
 	return (uint32_t)n;
 }
@@ -105,7 +105,8 @@ static uint32_t number(struct argp_state *state, const char *what, const char *v
 static void set_mode(struct argp_state *state, struct settings *settings, enum mode mode)
 {
 	if (settings->mode != MODE_REWRITE && settings->mode != mode)
-		argp_error(state, "--check, --dump, --why, --explain and --merge exclude each other");
+		argp_error(
+			state, "--check, --dump, --why, --explain and --merge exclude each other");
 	settings->mode = mode;
 }
 
@@ -140,7 +141,8 @@ static void set_fail_on(struct argp_state *state, struct settings *settings, con
 	for (char *word; (word = strsep(&rest, ","));)
 		if (!fail_on_word(&settings->fail_on, word))
 			argp_error(state,
-				"--fail-on: unknown `%s', expected error, warning, note, a rule, incomplete, "
+				"--fail-on: unknown `%s', expected error, warning, note, a rule, "
+				"incomplete, "
 				"possible, or none",
 				word);
 	free(copy);
@@ -160,12 +162,13 @@ static void set_analysis(struct argp_state *state, struct settings *settings, in
 {
 	char error[600];
 
-	if (!fencepost_options_set(&settings->options, analysis_names[key - KEY_ANALYSIS], value, error,
-		    sizeof(error)))
+	if (!fencepost_options_set(&settings->options, analysis_names[key - KEY_ANALYSIS], value,
+		    error, sizeof(error)))
 		argp_error(state, "%s", error);
 }
 
-static void append(struct argp_state *state, const char *const **list, uint32_t *n, const char *text)
+static void append(
+	struct argp_state *state, const char *const **list, uint32_t *n, const char *text)
 {
 	const char **grown = malloc(sizeof(*grown) * ((size_t)*n + 2));
 
@@ -263,7 +266,8 @@ static const char *conflict(const struct settings *s)
 		return "no file given";
 	if (s->in_place && s->output)
 		return "-i and -o exclude each other";
-	if ((s->in_place || (s->output && s->mode != MODE_MERGE && s->mode != MODE_DUMP)) && !rewrite)
+	if ((s->in_place || (s->output && s->mode != MODE_MERGE && s->mode != MODE_DUMP)) &&
+		!rewrite)
 		return "-i and -o go with rewriting only";
 	if (rewrite && !s->in_place && s->npaths > 1)
 		return "several files need -i, or --check";
@@ -286,7 +290,8 @@ void settings_read(struct settings *settings, int argc, char **argv)
 		.parser = parse_opt,
 		.args_doc = "FILE\n--check PATH...\n-i FILE...\n--merge REPORT...\n--explain RULE",
 		.doc = "Puts the missing proxy fences into PTX, or audits it.\v"
-		       "FILE may be - for standard input. Status: 0 done, 1 --check found something or "
+		       "FILE may be - for standard input. Status: 0 done, 1 --check found "
+		       "something or "
 		       "an edge is left, 2 wrong usage or input."};
 	const char *wrong;
 
@@ -327,7 +332,7 @@ static bool select_kernel(const char *name, void *context)
 
 	for (uint32_t i = 0; i < settings->nkernels && !selected; i++)
 		selected = fnmatch(settings->kernels[i], name, 0) == 0 ||
-			(plain && fnmatch(settings->kernels[i], plain, 0) == 0);
+			   (plain && fnmatch(settings->kernels[i], plain, 0) == 0);
 	free(plain);
 	return selected;
 }

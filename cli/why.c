@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: two lines. Goes out, for each pair of a generic access in the first and an async access in
- * the second: an edge and its way; or what rules it out - the addresses, or fences that cover it, or
- * that no path and no hand-off leads from one to the other.
+ * Comes in: two lines. Goes out, for each pair of a generic access in the first and an async access
+ * in the second: an edge and its way; or what rules it out - the addresses, or fences that cover
+ * it, or that no path and no hand-off leads from one to the other.
  */
 #include "cli/why.h"
 
@@ -18,8 +18,8 @@ static void print_assumptions(uint32_t mask, FILE *out)
 {
 	for (uint32_t i = 0, n = 0; fencepost_assumption_name(i); i++)
 		if (mask >> i & 1)
-			fprintf(out, "%s%s", n++ ? ", " : " (by assumption: ",
-				fencepost_assumption_name(i));
+			fprintf(out, "%s%s",
+				n++ ? ", " : " (by assumption: ", fencepost_assumption_name(i));
 	fputs(mask ? ")\n" : "\n", out);
 }
 
@@ -81,7 +81,8 @@ static void print_pair(const struct analysis_view *view, uint32_t g, uint32_t a,
 		fputs("  no edge: neither writes\n", out);
 		return;
 	}
-	struct overlap overlap = access_overlap(unit.values, &unit.accesses, g, a, unit.options, unit.arena);
+	struct overlap overlap =
+		access_overlap(unit.values, &unit.accesses, g, a, unit.options, unit.arena);
 
 	if (!overlap.may) {
 		fprintf(out, "  no edge: the bytes are distinct: %s",
@@ -101,19 +102,22 @@ static void print_pair(const struct analysis_view *view, uint32_t g, uint32_t a,
 	if (is_edge_without_fences(view, g, a))
 		fputs("  no edge: several fences cover it, each way its own\n", out);
 	else
-		fputs("  no edge: no path and no hand-off leads from the first to the second, or the "
+		fputs("  no edge: no path and no hand-off leads from the first to the second, or "
+		      "the "
 		      "access is complete before; see --dump=flow\n",
 			out);
 }
 
-uint32_t why_print(const struct analysis_view *view, uint32_t generic_line, uint32_t async_line, FILE *out)
+uint32_t why_print(
+	const struct analysis_view *view, uint32_t generic_line, uint32_t async_line, FILE *out)
 {
 	const struct accesses *accesses = &view->unit->accesses;
 	uint32_t pairs = 0;
 
 	for (uint32_t g = 0; g < accesses->n; g++)
 		for (uint32_t a = 0; a < accesses->n; a++)
-			if (accesses->v[g].proxy == PROXY_GENERIC && accesses->v[a].proxy == PROXY_ASYNC &&
+			if (accesses->v[g].proxy == PROXY_GENERIC &&
+				accesses->v[a].proxy == PROXY_ASYNC &&
 				line_of(view->unit, accesses->v[g].insn) == generic_line &&
 				line_of(view->unit, accesses->v[a].insn) == async_line) {
 				print_pair(view, g, a, out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: the results of all roots of a file. Goes out: one list of changes of the text. A callee is
- * part of several roots, each with its own plan for it: insertions add up, because a fence more never
- * opens an edge; a fence is taken away or narrowed only if every root that runs it agrees.
+ * Comes in: the results of all roots of a file. Goes out: one list of changes of the text. A callee
+ * is part of several roots, each with its own plan for it: insertions add up, because a fence more
+ * never opens an edge; a fence is taken away or narrowed only if every root that runs it agrees.
  */
 #include "lib/internal.h"
 
@@ -25,7 +25,8 @@ static uint32_t count_same(const struct root *root, const struct result_fence *f
 	for (uint32_t i = 0; i < root->result.nchanges; i++) {
 		const struct result_fence *other = &root->result.changes[i];
 
-		n += other->at == fence->at && other->change == fence->change && other->kind == fence->kind;
+		n += other->at == fence->at && other->change == fence->change &&
+		     other->kind == fence->kind;
 	}
 	return n;
 }
@@ -39,7 +40,8 @@ static bool stands_in_entry(const struct module *module, uint32_t at)
 	return false;
 }
 
-static bool all_agree(const struct job *job, const struct root *of, const struct result_fence *fence)
+static bool all_agree(
+	const struct job *job, const struct root *of, const struct result_fence *fence)
 {
 	if (job->options->select && !stands_in_entry(of->module, fence->at))
 		return false;
@@ -66,7 +68,8 @@ static int by_place(const void *a, const void *b)
 	return x->root < y->root ? -1 : x->root > y->root;
 }
 
-static void add_fixes(struct job *job, struct text_change *to, uint32_t root, const struct result_fence *from)
+static void add_fixes(
+	struct job *job, struct text_change *to, uint32_t root, const struct result_fence *from)
 {
 	for (uint32_t i = 0; i < from->nfixes; i++) {
 		struct fixed fixed = {root, from->fixes[i]};
@@ -78,7 +81,7 @@ static void add_fixes(struct job *job, struct text_change *to, uint32_t root, co
 static bool covers_kind(uint8_t wide, uint8_t narrow)
 {
 	return wide == narrow || wide == FENCE_ASYNC_ALL ||
-		(wide == FENCE_ASYNC_CLUSTER && narrow == FENCE_ASYNC_CTA);
+	       (wide == FENCE_ASYNC_CLUSTER && narrow == FENCE_ASYNC_CTA);
 }
 
 /* Of two insertions at one place one may do for both. */
@@ -95,7 +98,8 @@ static bool merge(struct text_change *kept, const struct text_change *next)
 		return true;
 	}
 	if ((kept->fence.kind == FENCE_ASYNC_CLUSTER && next->fence.kind == FENCE_ASYNC_GLOBAL) ||
-		(kept->fence.kind == FENCE_ASYNC_GLOBAL && next->fence.kind == FENCE_ASYNC_CLUSTER)) {
+		(kept->fence.kind == FENCE_ASYNC_GLOBAL &&
+			next->fence.kind == FENCE_ASYNC_CLUSTER)) {
 		kept->fence.kind = FENCE_ASYNC_ALL;
 		return true;
 	}
@@ -111,7 +115,8 @@ static void merge_changes(struct job *job)
 		struct text_change *next = &changes->v[i];
 		bool merged = false;
 
-		for (uint32_t j = kept; j-- > 0 && changes->v[j].fence.at == next->fence.at && !merged;) {
+		for (uint32_t j = kept;
+			j-- > 0 && changes->v[j].fence.at == next->fence.at && !merged;) {
 			struct text_change *to = &changes->v[j];
 
 			merged = merge(to, next);
@@ -128,7 +133,8 @@ static void merge_changes(struct job *job)
 }
 
 /* What is said of a fence in a callee must hold in every root that runs it. */
-static bool holds_everywhere(const struct job *job, const struct root *of, const struct finding *finding)
+static bool holds_everywhere(
+	const struct job *job, const struct root *of, const struct finding *finding)
 {
 	for (uint32_t i = 0; i < job->roots.n; i++) {
 		const struct root *root = &job->roots.v[i];
@@ -139,7 +145,7 @@ static bool holds_everywhere(const struct job *job, const struct root *of, const
 			continue;
 		for (uint32_t f = 0; f < root->result.nfindings && !said; f++)
 			said = root->result.findings[f].rule == finding->rule &&
-				root->result.findings[f].fence.at.begin == finding->fence.at.begin;
+			       root->result.findings[f].fence.at.begin == finding->fence.at.begin;
 		if (!said)
 			return false;
 	}
@@ -155,7 +161,8 @@ static void mark_dropped(struct job *job)
 		for (uint32_t f = 0; f < root->result.nfindings; f++) {
 			const struct finding *finding = &root->result.findings[f];
 
-			if (finding->rule == RULE_FENCE_REDUNDANT || finding->rule == RULE_FENCE_TOO_WIDE)
+			if (finding->rule == RULE_FENCE_REDUNDANT ||
+				finding->rule == RULE_FENCE_TOO_WIDE)
 				root->dropped[f] = !holds_everywhere(job, root, finding);
 		}
 	}
@@ -170,7 +177,8 @@ void combine_roots(struct job *job)
 
 		for (uint32_t c = 0; c < root->result.nchanges && !root->skipped; c++) {
 			const struct result_fence *fence = &root->result.changes[c];
-			struct text_change change = {.module = root->module, .root = i, .fence = *fence};
+			struct text_change change = {
+				.module = root->module, .root = i, .fence = *fence};
 
 			if (fence->change != CHANGE_INSERT && !all_agree(job, root, fence))
 				continue;

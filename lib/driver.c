@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pass list. Comes in: PTX bytes. Goes out: the same bytes with fences, and what was found. Each
- * root function is analysed in an arena of its own that is emptied after it, so that memory follows
- * the largest function. Invariant: with an error anywhere in the text there is no output.
+ * The pass list. Comes in: PTX bytes. Goes out: the same bytes with fences, and what was found.
+ * Each root function is analysed in an arena of its own that is emptied after it, so that memory
+ * follows the largest function. Invariant: with an error anywhere in the text there is no output.
  */
 #include "lib/internal.h"
 
@@ -50,8 +50,8 @@ static void analyse_one(struct job *job, const struct module *module, uint32_t f
 
 	if (!is_selected(job, module, function))
 		return;
-	analyse_root_observed(module, function, &job->analysis, &job->scratch, &job->keep, &job->diags,
-		&root.result, job->observer);
+	analyse_root_observed(module, function, &job->analysis, &job->scratch, &job->keep,
+		&job->diags, &root.result, job->observer);
 	arena_reset(&job->scratch);
 	ARENA_PUSH(&job->keep, job->roots.v, job->roots.n, job->roots.cap, root);
 	if (job->options->progress)
@@ -59,7 +59,8 @@ static void analyse_one(struct job *job, const struct module *module, uint32_t f
 			job->options->progress_context);
 }
 
-/* A later root that calls an earlier one takes its place; of a ring of functions the first stays. */
+/* A later root that calls an earlier one takes its place; of a ring of functions the first stays.
+ */
 static void skip_covered(struct job *job, uint32_t from)
 {
 	for (uint32_t i = from; i < job->roots.n; i++)

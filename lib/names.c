@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public names of rules, levels, verdicts: one place, so that every report spells them alike. */
+/* The public names of rules, levels, verdicts: one place, so that every report spells them alike.
+ */
 #include "lib/internal.h"
 
 #ifndef FENCEPOST_VERSION

@@ -68,7 +68,8 @@ bool options_analysis(const struct fencepost_options *given, struct fencepost_op
 	return true;
 }
 
-static bool fail(char *error, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static bool fail(char *error, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 static bool fail(char *error, size_t size, const char *fmt, ...)
 {
@@ -88,7 +89,10 @@ static void list_names(const char *const *names, uint32_t n, char *out, size_t s
 
 	for (uint32_t i = 0; i < n && at < size; i++)
 		at += (size_t)snprintf(out + at, size - at, "%s%s",
-			i == 0 ? "" : i + 1 == n ? " or " : ", ", names[i]);
+			i == 0	     ? ""
+			: i + 1 == n ? " or "
+				     : ", ",
+			names[i]);
 }
 
 static uint32_t find_name(const char *const *names, uint32_t n, const char *word, size_t size)
@@ -106,9 +110,10 @@ struct list {
 	bool none; /* `none' alone is the empty list */
 };
 
-/* A comma list as a mask: names add; if the first has a minus, it starts from all and minus takes away. */
-static bool parse_list(const struct list *list, const char *value, uint32_t *mask, char *error,
-	size_t size)
+/* A comma list as a mask: names add; if the first has a minus, it starts from all and minus takes
+ * away. */
+static bool parse_list(
+	const struct list *list, const char *value, uint32_t *mask, char *error, size_t size)
 {
 	uint32_t out = value[0] == '-' ? (UINT32_C(1) << list->n) - 1 : 0;
 	const char *at = value;
@@ -126,8 +131,8 @@ static bool parse_list(const struct list *list, const char *value, uint32_t *mas
 		uint32_t i = find_name(list->names, list->n, word, length);
 
 		if (i == list->n)
-			return fail(error, size, "--%s: unknown `%.*s', expected %s%s", list->option,
-				(int)(length < 80 ? length : 80), word, known,
+			return fail(error, size, "--%s: unknown `%.*s', expected %s%s",
+				list->option, (int)(length < 80 ? length : 80), word, known,
 				list->none ? ", or none" : "");
 		out = minus ? out & ~(UINT32_C(1) << i) : out | UINT32_C(1) << i;
 		if (!word[length])
@@ -138,15 +143,16 @@ static bool parse_list(const struct list *list, const char *value, uint32_t *mas
 	return true;
 }
 
-static bool parse_choice(const struct list *list, const char *value, uint32_t *choice, char *error,
-	size_t size)
+static bool parse_choice(
+	const struct list *list, const char *value, uint32_t *choice, char *error, size_t size)
 {
 	uint32_t i = find_name(list->names, list->n, value, strlen(value));
 	char known[200];
 
 	list_names(list->names, list->n, known, sizeof(known));
 	if (i == list->n)
-		return fail(error, size, "--%s: unknown `%.80s', expected %s", list->option, value, known);
+		return fail(error, size, "--%s: unknown `%.80s', expected %s", list->option, value,
+			known);
 	*choice = i;
 	return true;
 }
@@ -162,22 +168,24 @@ static bool parse_seconds(const char *value, double *seconds, char *error, size_
 	return true;
 }
 
-static bool set_rules(struct fencepost_options *options, const char *value, char *error, size_t size)
+static bool set_rules(
+	struct fencepost_options *options, const char *value, char *error, size_t size)
 {
 	const char *names[RULE_COUNT];
 
 	for (uint32_t i = 0; i < RULE_COUNT; i++)
 		names[i] = rule_text(i);
-	return parse_list(&(struct list){"rules", names, RULE_COUNT, true}, value, &options->rules, error,
-		size);
+	return parse_list(&(struct list){"rules", names, RULE_COUNT, true}, value, &options->rules,
+		error, size);
 }
 
-static bool set_spaces(struct fencepost_options *options, const char *value, char *error, size_t size)
+static bool set_spaces(
+	struct fencepost_options *options, const char *value, char *error, size_t size)
 {
 	uint32_t mask = 0;
 
-	if (!parse_list(&(struct list){"spaces", space_names, COUNT(space_names), false}, value, &mask,
-		    error, size))
+	if (!parse_list(&(struct list){"spaces", space_names, COUNT(space_names), false}, value,
+		    &mask, error, size))
 		return false;
 	options->shared = mask & 1;
 	options->global = mask >> 1 & 1;
@@ -187,8 +195,9 @@ static bool set_spaces(struct fencepost_options *options, const char *value, cha
 static bool set_choice(struct fencepost_options *options, const char *name, const char *value,
 	char *error, size_t size)
 {
-	static const char *const threads[] = {"cross", "same"}, *const placement[] = {"writer", "async"},
-			  *const cp_async[] = {"fence", "trust"};
+	static const char *const threads[] = {"cross", "same"},
+				 *const placement[] = {"writer", "async"},
+				 *const cp_async[] = {"fence", "trust"};
 	struct list list = {name, threads, 2, false};
 	uint32_t choice;
 
@@ -224,20 +233,22 @@ bool fencepost_options_set(struct fencepost_options *options, const char *name, 
 	if (strcmp(name, "spaces") == 0)
 		return set_spaces(options, value, error, size);
 	if (strcmp(name, "hazards") == 0)
-		return parse_list(&(struct list){name, hazard_names, COUNT(hazard_names), false}, value,
-			&options->hazards, error, size);
+		return parse_list(&(struct list){name, hazard_names, COUNT(hazard_names), false},
+			value, &options->hazards, error, size);
 	if (strcmp(name, "assume") == 0)
-		return parse_list(&(struct list){name, assumption_names, COUNT(assumption_names), true},
+		return parse_list(
+			&(struct list){name, assumption_names, COUNT(assumption_names), true},
 			value, &options->assume, error, size);
 	if (strcmp(name, "fix") == 0)
 		return parse_list(&(struct list){name, fix_names, COUNT(fix_names), true}, value,
 			&options->fix, error, size);
 	if (strcmp(name, "calls") == 0)
-		return parse_choice(&(struct list){name, calls_names, COUNT(calls_names), false}, value,
-			&options->calls, error, size);
+		return parse_choice(&(struct list){name, calls_names, COUNT(calls_names), false},
+			value, &options->calls, error, size);
 	if (strcmp(name, "budget") == 0)
 		return parse_seconds(value, &options->budget_seconds, error, size);
-	if (strcmp(name, "threads") == 0 || strcmp(name, "placement") == 0 || strcmp(name, "cp-async") == 0)
+	if (strcmp(name, "threads") == 0 || strcmp(name, "placement") == 0 ||
+		strcmp(name, "cp-async") == 0)
 		return set_choice(options, name, value, error, size);
 	return fail(error, size, "unknown option `--%.80s'", name);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comes in: the changes of the text. Goes out: the new text; every byte outside them is the old one. */
+/* Comes in: the changes of the text. Goes out: the new text; every byte outside them is the old
+ * one. */
 #include "lib/internal.h"
 #include "rewrite/fence.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: a place as an offset and a .loc. Goes out: line, column, opcode, and the chain of source
- * places with the names of inlined functions, which PTX keeps as bytes in the section .debug_str.
+ * Comes in: a place as an offset and a .loc. Goes out: line, column, opcode, and the chain of
+ * source places with the names of inlined functions, which PTX keeps as bytes in the section
+ * .debug_str.
  */
 #include "lib/place.h"
 
@@ -23,7 +24,8 @@ const char *change_text(struct job *job, const struct text_change *change)
 	struct span at = change->fence.fence;
 
 	if (change->fence.change == CHANGE_REMOVE)
-		return text_format(&job->keep, "%.*s", (int)(at.end - at.begin), job->source.text + at.begin);
+		return text_format(
+			&job->keep, "%.*s", (int)(at.end - at.begin), job->source.text + at.begin);
 	return text_format(&job->keep, "%s", fence_text(change->fence.kind));
 }
 
@@ -120,7 +122,8 @@ void place_publish(struct job *job, const struct module *module, const struct pl
 		.end = place->at.end,
 		.opcode_begin = place->opcode.begin,
 		.opcode_end = place->opcode.end,
-		.opcode = text_format(&job->keep, "%.*s", (int)(place->opcode.end - place->opcode.begin),
+		.opcode = text_format(&job->keep, "%.*s",
+			(int)(place->opcode.end - place->opcode.begin),
 			job->source.text + place->opcode.begin),
 		.function = function_text(job, module, place->kernel_function)};
 	if (place->source.file)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Comes in: results of the roots, as byte offsets. Goes out: the public lists, with lines, names and
- * texts. Invariant: lists are ordered by place alone, so the same input gives the same report.
+ * Comes in: results of the roots, as byte offsets. Goes out: the public lists, with lines, names
+ * and texts. Invariant: lists are ordered by place alone, so the same input gives the same report.
  */
 #include "lib/internal.h"
 #include "lib/place.h"
@@ -43,11 +43,13 @@ const char *text_format(struct arena *arena, const char *fmt, ...)
 
 static const struct place *primary(const struct finding *finding)
 {
-	bool async_first = finding->rule == RULE_BULK_STORE_UNWAITED && finding->async.at.begin != NONE;
+	bool async_first =
+		finding->rule == RULE_BULK_STORE_UNWAITED && finding->async.at.begin != NONE;
 
 	if (finding->fence.at.begin != NONE)
 		return &finding->fence;
-	return finding->generic.at.begin != NONE && !async_first ? &finding->generic : &finding->async;
+	return finding->generic.at.begin != NONE && !async_first ? &finding->generic
+								 : &finding->async;
 }
 
 static int by_line(const void *a, const void *b)
@@ -65,8 +67,8 @@ static int by_line(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static struct fencepost_place *publish_place(struct publisher *p, const struct module *module,
-	const struct place *place)
+static struct fencepost_place *publish_place(
+	struct publisher *p, const struct module *module, const struct place *place)
 {
 	if (place->at.begin == NONE)
 		return NULL;
@@ -76,7 +78,8 @@ static struct fencepost_place *publish_place(struct publisher *p, const struct m
 	return out;
 }
 
-static void publish_pairs(struct publisher *p, const struct finding *from, struct fencepost_finding *to)
+static void publish_pairs(
+	struct publisher *p, const struct finding *from, struct fencepost_finding *to)
 {
 	struct fencepost_pair *pairs = ARENA_NEW(p->arena, struct fencepost_pair, from->npairs + 1);
 
@@ -88,8 +91,8 @@ static void publish_pairs(struct publisher *p, const struct finding *from, struc
 	to->npairs = from->npairs;
 }
 
-static void publish_way(struct publisher *p, const struct module *module, const struct finding *from,
-	struct fencepost_finding *to)
+static void publish_way(struct publisher *p, const struct module *module,
+	const struct finding *from, struct fencepost_finding *to)
 {
 	struct fencepost_handoff *handoffs =
 		ARENA_NEW(p->arena, struct fencepost_handoff, from->nhandoffs + 1);
@@ -109,7 +112,8 @@ static void publish_way(struct publisher *p, const struct module *module, const 
 	to->npath = from->npath;
 }
 
-static void add_finding(struct publisher *p, uint32_t root, const struct finding *from, uint32_t number)
+static void add_finding(
+	struct publisher *p, uint32_t root, const struct finding *from, uint32_t number)
 {
 	const struct module *module = p->job->roots.v[root].module;
 	struct fencepost_finding *to = ARENA_NEW(p->arena, struct fencepost_finding, 1);
@@ -127,22 +131,24 @@ static void add_finding(struct publisher *p, uint32_t root, const struct finding
 		.fingerprint = from->fingerprint};
 	publish_pairs(p, from, to);
 	publish_way(p, module, from, to);
-	to->primary = primary(from) == &from->fence ? to->fence
-		: primary(from) == &from->generic   ? to->generic
-						    : to->async;
+	to->primary = primary(from) == &from->fence	? to->fence
+		      : primary(from) == &from->generic ? to->generic
+							: to->async;
 	struct numbered one = {to, from, root, number, primary(from)->at.begin};
 
 	ARENA_PUSH(p->arena, p->v, p->n, p->cap, one);
 }
 
 /* A hint says nothing only if it does so in every root that contains it. */
-static bool hint_is_used(const struct job *job, const struct root *of, const struct result_hint *hint)
+static bool hint_is_used(
+	const struct job *job, const struct root *of, const struct result_hint *hint)
 {
 	for (uint32_t i = 0; i < job->roots.n; i++) {
 		const struct root *root = &job->roots.v[i];
 
 		for (uint32_t h = 0; h < root->result.nhints && root->module == of->module; h++)
-			if (root->result.hints[h].at.at.begin == hint->at.at.begin && root->result.hints[h].used)
+			if (root->result.hints[h].at.at.begin == hint->at.at.begin &&
+				root->result.hints[h].used)
 				return true;
 	}
 	return false;
@@ -151,7 +157,8 @@ static bool hint_is_used(const struct job *job, const struct root *of, const str
 static bool hint_said_before(const struct job *job, uint32_t before, const struct result_hint *hint)
 {
 	for (uint32_t i = 0; i < before; i++)
-		for (uint32_t h = 0; h < job->roots.v[i].result.nhints && !job->roots.v[i].skipped; h++)
+		for (uint32_t h = 0; h < job->roots.v[i].result.nhints && !job->roots.v[i].skipped;
+			h++)
 			if (job->roots.v[i].result.hints[h].at.at.begin == hint->at.at.begin)
 				return true;
 	return false;
@@ -163,14 +170,15 @@ static bool looked_for_all(const struct job *job)
 	struct analysis_options all = analysis_defaults();
 
 	return job->analysis.rules == all.rules && job->analysis.hazards == all.hazards &&
-		job->analysis.shared && job->analysis.global && !job->options->select;
+	       job->analysis.shared && job->analysis.global && !job->options->select;
 }
 
-static void add_hint(struct publisher *p, uint32_t root, const struct result_hint *hint, enum rule rule)
+static void add_hint(
+	struct publisher *p, uint32_t root, const struct result_hint *hint, enum rule rule)
 {
 	struct finding *finding = ARENA_NEW(p->arena, struct finding, 1);
-	struct slice text = {p->job->source.text + hint->at.at.begin,
-		hint->at.at.end - hint->at.at.begin};
+	struct slice text = {
+		p->job->source.text + hint->at.at.begin, hint->at.at.end - hint->at.at.begin};
 
 	*finding = (struct finding){.rule = (uint8_t)rule,
 		.level = (uint8_t)rule_level(rule),
@@ -180,8 +188,8 @@ static void add_hint(struct publisher *p, uint32_t root, const struct result_hin
 		.fence = {.at = {NONE, NONE}},
 		.detail = hint->invalid};
 	finding->fingerprint = fingerprint_text(
-		fingerprint_text(FINGERPRINT_SEED, rule_text(rule), strlen(rule_text(rule))), text.text,
-		text.size);
+		fingerprint_text(FINGERPRINT_SEED, rule_text(rule), strlen(rule_text(rule))),
+		text.text, text.size);
 	add_finding(p, root, finding, UINT32_MAX);
 }
 
@@ -195,9 +203,8 @@ static void add_hints(struct publisher *p, uint32_t i)
 
 		if (!(p->job->analysis.rules >> rule & 1) || hint_said_before(p->job, i, hint))
 			continue;
-		if (hint->invalid ||
-			(looked_for_all(p->job) && !root->result.budget_spent &&
-				!hint_is_used(p->job, root, hint)))
+		if (hint->invalid || (looked_for_all(p->job) && !root->result.budget_spent &&
+					     !hint_is_used(p->job, root, hint)))
 			add_hint(p, i, hint, rule);
 	}
 }
@@ -213,7 +220,8 @@ static int by_print(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Equal fingerprints in one kernel (the same two instructions again) are told apart by their order. */
+/* Equal fingerprints in one kernel (the same two instructions again) are told apart by their order.
+ */
 static void number_prints(struct publisher *p)
 {
 	struct numbered **v = ARENA_NEW(p->arena, struct numbered *, p->n + 1);
@@ -225,7 +233,7 @@ static void number_prints(struct publisher *p)
 		qsort(v, p->n, sizeof(struct numbered *), by_print);
 	for (uint32_t i = 0; i < p->n; i++) {
 		bool again = i && v[i - 1]->root == v[i]->root &&
-			v[i - 1]->from->fingerprint == v[i]->from->fingerprint;
+			     v[i - 1]->from->fingerprint == v[i]->from->fingerprint;
 
 		ordinal = again ? ordinal + 1 : 0;
 		v[i]->out->fingerprint = fingerprint_text(
@@ -280,14 +288,16 @@ static void publish_fences(struct publisher *p)
 {
 	struct fencepost_result *result = &p->box->result;
 	uint32_t **numbers = number_findings(p);
-	struct fencepost_fence **list = ARENA_NEW(p->arena, struct fencepost_fence *, p->job->changes.n + 1);
+	struct fencepost_fence **list =
+		ARENA_NEW(p->arena, struct fencepost_fence *, p->job->changes.n + 1);
 
 	for (uint32_t i = 0; i < p->job->changes.n; i++) {
 		const struct text_change *change = &p->job->changes.v[i];
 		struct fencepost_fence *fence = ARENA_NEW(p->arena, struct fencepost_fence, 1);
 		uint32_t *fixes = ARENA_NEW(p->arena, uint32_t, change->nfixes + 1);
 
-		*fence = (struct fencepost_fence){.change = (enum fencepost_change)change->fence.change,
+		*fence = (struct fencepost_fence){
+			.change = (enum fencepost_change)change->fence.change,
 			.line = source_line(&p->job->source, change->fence.at),
 			.column = source_column(&p->job->source, change->fence.at),
 			.offset = change->fence.at,
@@ -325,7 +335,7 @@ static enum fencepost_verdict verdict_of(const struct publisher *p, uint32_t roo
 		if (finding->level >= FENCEPOST_WARNING)
 			return FENCEPOST_FINDINGS;
 		possible |= finding->confidence == FENCEPOST_POSSIBLE &&
-			fencepost_rule_level(finding->rule) >= FENCEPOST_WARNING;
+			    fencepost_rule_level(finding->rule) >= FENCEPOST_WARNING;
 	}
 	if (result->nunmodelled || result->budget_spent)
 		return FENCEPOST_INCOMPLETE;
@@ -375,7 +385,8 @@ static int by_kernel(const void *a, const void *b)
 
 static void publish_kernels(struct publisher *p)
 {
-	struct fencepost_kernel **list = ARENA_NEW(p->arena, struct fencepost_kernel *, p->job->roots.n + 1);
+	struct fencepost_kernel **list =
+		ARENA_NEW(p->arena, struct fencepost_kernel *, p->job->roots.n + 1);
 
 	for (uint32_t i = 0; i < p->job->roots.n; i++)
 		if (!p->job->roots.v[i].skipped)
@@ -423,7 +434,8 @@ static void publish_mutations(struct publisher *p)
 
 	for (uint32_t i = 0; i < p->job->roots.n; i++)
 		most += p->job->roots.v[i].result.nmutation;
-	struct fencepost_mutation **list = ARENA_NEW(p->arena, struct fencepost_mutation *, most + 1);
+	struct fencepost_mutation **list =
+		ARENA_NEW(p->arena, struct fencepost_mutation *, most + 1);
 
 	for (uint32_t i = 0; i < p->job->roots.n && p->job->analysis.mutate; i++)
 		for (uint32_t m = 0; m < p->job->roots.v[i].result.nmutation; m++)
@@ -445,7 +457,8 @@ static void publish_diagnostics(struct publisher *p)
 
 	for (uint32_t i = 0; i < job->diags.n; i++) {
 		const struct diag *diag = &job->diags.v[i];
-		struct fencepost_diagnostic *out = ARENA_NEW(p->arena, struct fencepost_diagnostic, 1);
+		struct fencepost_diagnostic *out =
+			ARENA_NEW(p->arena, struct fencepost_diagnostic, 1);
 
 		*out = (struct fencepost_diagnostic){.level = (enum fencepost_level)diag->level,
 			.message = text_format(p->arena, "%s", diag->message)};
@@ -458,10 +471,12 @@ static void publish_diagnostics(struct publisher *p)
 		list[result->ndiagnostics++] = out;
 	}
 	if (job->diags.dropped) {
-		struct fencepost_diagnostic *out = ARENA_NEW(p->arena, struct fencepost_diagnostic, 1);
+		struct fencepost_diagnostic *out =
+			ARENA_NEW(p->arena, struct fencepost_diagnostic, 1);
 
 		out->level = FENCEPOST_ERROR;
-		out->message = text_format(p->arena, "%u more errors are not shown", job->diags.dropped);
+		out->message =
+			text_format(p->arena, "%u more errors are not shown", job->diags.dropped);
 		list[result->ndiagnostics++] = out;
 	}
 	result->diagnostics = list;
@@ -473,10 +488,10 @@ void publish(struct box *box)
 	const struct modules *modules = &box->job.modules;
 
 	if (modules->n && modules->v[0].target.text) {
-		box->result.ptx_version = text_format(p.arena, "%u.%u", modules->v[0].version_major,
-			modules->v[0].version_minor);
-		box->result.target = text_format(p.arena, "%.*s", (int)modules->v[0].target.size,
-			modules->v[0].target.text);
+		box->result.ptx_version = text_format(
+			p.arena, "%u.%u", modules->v[0].version_major, modules->v[0].version_minor);
+		box->result.target = text_format(
+			p.arena, "%.*s", (int)modules->v[0].target.size, modules->v[0].target.text);
 	}
 	publish_findings(&p);
 	publish_fences(&p);
@@ -484,6 +499,5 @@ void publish(struct box *box)
 	publish_mutations(&p);
 	publish_diagnostics(&p);
 	for (uint32_t i = 0; i < p.n; i++)
-		describe(p.job, p.v[i].from, i, p.v[i].out,
-			&box->result);
+		describe(p.job, p.v[i].from, i, p.v[i].out, &box->result);
 }

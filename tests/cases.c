@@ -6,14 +6,15 @@
  *     //! error missing-raw                this finding is reported for the next line
  *     //= incomplete                       this verdict of the kernel that begins in the next line
  *                                          (verdicts but `clean' and `findings')
- *     //: --fix=wide                       options of the run (a first line); no-ptxas: not assembled
+ *     //: --fix=wide                       options of the run (a first line); no-ptxas: not
+ * assembled
  *     //? reason                           known failure: the case must not pass
  *
- * No mark means "nothing here". Where the bytes of the output matter, a sibling NAME.out holds them and
- * stands for the `//+' marks. UPDATE=1 writes marks and siblings as they are.
+ * No mark means "nothing here". Where the bytes of the output matter, a sibling NAME.out holds them
+ * and stands for the `//+' marks. UPDATE=1 writes marks and siblings as they are.
  *
- * Each case runs four ways: marks and output as said; the output fed back changes nothing; --fix=none
- * gives the input; and with -a the output assembles.
+ * Each case runs four ways: marks and output as said; the output fed back changes nothing;
+ * --fix=none gives the input; and with -a the output assembles.
  *
  * Usage: cases [-a] FOLDER [NAME]
  */
@@ -48,8 +49,8 @@ static char mark_at(struct text text, size_t from)
 {
 	while (from < text.n && (text.v[from] == ' ' || text.v[from] == '\t'))
 		from++;
-	if (from + 3 < text.n && text.v[from] == '/' && text.v[from + 1] == '/' && text.v[from + 2] &&
-		strchr("+!=:?", text.v[from + 2]) && text.v[from + 3] == ' ')
+	if (from + 3 < text.n && text.v[from] == '/' && text.v[from + 1] == '/' &&
+		text.v[from + 2] && strchr("+!=:?", text.v[from + 2]) && text.v[from + 3] == ' ')
 		return text.v[from + 2];
 	return 0;
 }
@@ -91,7 +92,8 @@ static struct run read_options(struct text text, const char *path)
 	for (size_t at = 0; at < text.n; at = next_line(text, at)) {
 		if (mark_at(text, at) != ':')
 			continue;
-		char *line = strndup(text.v + at, next_line(text, at) - at), *rest = strchr(line, ':') + 1;
+		char *line = strndup(text.v + at, next_line(text, at) - at),
+		     *rest = strchr(line, ':') + 1;
 
 		for (char *word; (word = strsep(&rest, " \t\r\n"));)
 			if (*word)
@@ -108,8 +110,8 @@ static struct fencepost_result *run_tool(
 	enum fencepost_status status = fencepost_run(options, path, text.v, text.n, &result);
 
 	if (status != FENCEPOST_OK && result && result->ndiagnostics)
-		fail_msg("%s:%u:%u: %s", path, result->diagnostics[0]->line, result->diagnostics[0]->column,
-			result->diagnostics[0]->message);
+		fail_msg("%s:%u:%u: %s", path, result->diagnostics[0]->line,
+			result->diagnostics[0]->column, result->diagnostics[0]->message);
 	assert_int_equal(status, FENCEPOST_OK);
 	return result;
 }
@@ -131,8 +133,8 @@ static void add_mark(struct text *out, struct text line, char mark, const char *
 	append_text(out, "\n");
 }
 
-static void mark_findings(const struct fencepost_result *result, uint32_t number, struct text line,
-	struct text *out)
+static void mark_findings(
+	const struct fencepost_result *result, uint32_t number, struct text line, struct text *out)
 {
 	for (uint32_t i = 0; i < result->nfindings; i++) {
 		const struct fencepost_finding *finding = result->findings[i];
@@ -167,7 +169,8 @@ static struct text with_marks(struct text bare, const struct fencepost_result *r
 				add_mark(&out, line, '=',
 					fencepost_verdict_name(result->kernels[i]->verdict), NULL);
 		for (uint32_t i = 0; i < result->nfences && fences; i++)
-			if (result->fences[i]->line == number && result->fences[i]->change == FENCEPOST_INSERT)
+			if (result->fences[i]->line == number &&
+				result->fences[i]->change == FENCEPOST_INSERT)
 				add_mark(&out, line, '+', result->fences[i]->text, NULL);
 		mark_findings(result, number, line, &out);
 		append(&out, line.v, line.n);
@@ -175,8 +178,8 @@ static struct text with_marks(struct text bare, const struct fencepost_result *r
 	return out;
 }
 
-/* What the marks say must come out: the text of each `//+' on a line behind it, indented as the next
- * line that is no mark. */
+/* What the marks say must come out: the text of each `//+' on a line behind it, indented as the
+ * next line that is no mark. */
 static struct text expected_output(struct text text)
 {
 	struct text out = {0};
@@ -188,7 +191,8 @@ static struct text expected_output(struct text text)
 
 		if (mark_at(text, next) || mark_at(text, at) == 0)
 			continue;
-		/* the last mark before an instruction: fences of the whole run of marks come here */
+		/* the last mark before an instruction: fences of the whole run of marks come here
+		 */
 		size_t first = at;
 
 		while (first > 0) {
@@ -337,9 +341,8 @@ int main(int argc, char **argv)
 	for (char **path = paths; *path && n < 4096; path++) {
 		if (strstr(*path, "/shared/"))
 			continue; /* those have a runner of their own: shared_cases.c */
-		tests[n++] = (struct CMUnitTest){
-			*path, is_known_failure(*path) ? run_known_failure : run_case, NULL, NULL,
-			*path};
+		tests[n++] = (struct CMUnitTest){*path,
+			is_known_failure(*path) ? run_known_failure : run_case, NULL, NULL, *path};
 	}
 	if (at + 1 < argc) {
 		static char filter[300];

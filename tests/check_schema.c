@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks JSON documents against a JSON Schema: the part of draft 2020-12 that docs/report.schema.json
- * uses. A keyword that is not known here is an error, so that nothing goes unchecked silently.
+ * Checks JSON documents against a JSON Schema: the part of draft 2020-12 that
+ * docs/report.schema.json uses. A keyword that is not known here is an error, so that nothing goes
+ * unchecked silently.
  *
  * Usage: check_schema SCHEMA DOCUMENT... ("-": standard input)
  */
@@ -45,9 +46,9 @@ static bool is_type(const char *type, json_t *value)
 	if (strcmp(type, "boolean") == 0)
 		return json_is_boolean(value);
 	return (strcmp(type, "string") == 0 && json_is_string(value)) ||
-		(strcmp(type, "object") == 0 && json_is_object(value)) ||
-		(strcmp(type, "array") == 0 && json_is_array(value)) ||
-		(strcmp(type, "null") == 0 && json_is_null(value));
+	       (strcmp(type, "object") == 0 && json_is_object(value)) ||
+	       (strcmp(type, "array") == 0 && json_is_array(value)) ||
+	       (strcmp(type, "null") == 0 && json_is_null(value));
 }
 
 static bool check_type(struct check *check, json_t *types, json_t *value)
@@ -57,7 +58,7 @@ static bool check_type(struct check *check, json_t *types, json_t *value)
 
 	if (json_is_string(types))
 		return is_type(json_string_value(types), value) ||
-			fail(check, "is no %s", json_string_value(types));
+		       fail(check, "is no %s", json_string_value(types));
 	json_array_foreach(types, i, type)
 	{
 		if (is_type(json_string_value(type), value))
@@ -76,7 +77,8 @@ static bool check_enum(struct check *check, json_t *list, json_t *value)
 		if (json_equal(one, value))
 			return true;
 	}
-	return fail(check, "`%s' is not in the list", json_is_string(value) ? json_string_value(value) : "?");
+	return fail(check, "`%s' is not in the list",
+		json_is_string(value) ? json_string_value(value) : "?");
 }
 
 static bool check_pattern(struct check *check, const char *pattern, json_t *value)
@@ -135,7 +137,8 @@ static bool check_object(struct check *check, json_t *schema, json_t *value)
 
 static bool check_array(struct check *check, json_t *schema, json_t *value)
 {
-	json_t *items = json_object_get(schema, "items"), *least = json_object_get(schema, "minItems");
+	json_t *items = json_object_get(schema, "items"),
+	       *least = json_object_get(schema, "minItems");
 	json_t *most = json_object_get(schema, "maxItems"), *child;
 	bool good = true;
 	size_t i;
@@ -174,9 +177,9 @@ static bool check_any(struct check *check, json_t *branches, json_t *value)
 
 static bool knows(const char *keyword)
 {
-	static const char *const known[] = {"$schema", "$defs", "$ref", "title", "description", "type", "enum",
-		"const", "pattern", "minimum", "properties", "required", "additionalProperties",
-		"propertyNames", "items", "minItems", "maxItems", "anyOf"};
+	static const char *const known[] = {"$schema", "$defs", "$ref", "title", "description",
+		"type", "enum", "const", "pattern", "minimum", "properties", "required",
+		"additionalProperties", "propertyNames", "items", "minItems", "maxItems", "anyOf"};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (strcmp(known[i], keyword) == 0)
@@ -201,7 +204,8 @@ static bool check_value(struct check *check, json_t *schema, json_t *value)
 	json_object_foreach(schema, keyword, part)
 	{
 		if (!knows(keyword))
-			return fail(check, "the schema says \"%s\", which this checker lacks", keyword);
+			return fail(
+				check, "the schema says \"%s\", which this checker lacks", keyword);
 	}
 	if ((part = json_object_get(schema, "$ref"))) {
 		json_t *to = follow(check, part);
@@ -242,7 +246,8 @@ int main(int argc, char **argv)
 	}
 	for (int i = 2; i < argc; i++) {
 		bool standard = strcmp(argv[i], "-") == 0;
-		json_t *document = standard ? json_loadf(stdin, 0, &error) : json_load_file(argv[i], 0, &error);
+		json_t *document = standard ? json_loadf(stdin, 0, &error)
+					    : json_load_file(argv[i], 0, &error);
 		struct check check = {.root = schema};
 
 		if (!document)

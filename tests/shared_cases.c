@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cases with answers in JSON: NAME.ptx beside NAME.expect (tests/cases/shared/README.md says what the
- * keys mean). Checks which pairs are reported, how many fences go where and how wide they are, what is
- * said of the fences that are there, and that the output is stable.
+ * Cases with answers in JSON: NAME.ptx beside NAME.expect (tests/cases/shared/README.md says what
+ * the keys mean). Checks which pairs are reported, how many fences go where and how wide they are,
+ * what is said of the fences that are there, and that the output is stable.
  *
  * Usage: shared_cases [-a] FOLDER [NAME]
  */
@@ -34,7 +34,8 @@ static bool is_missing(const struct fencepost_finding *finding)
 static bool reports(const struct fencepost_result *result, json_int_t generic, json_int_t async)
 {
 	for (uint32_t i = 0; i < result->nfindings; i++)
-		for (uint32_t p = 0; is_missing(result->findings[i]) && p < result->findings[i]->npairs; p++)
+		for (uint32_t p = 0;
+			is_missing(result->findings[i]) && p < result->findings[i]->npairs; p++)
 			if (result->findings[i]->pairs[p].generic_line == generic &&
 				result->findings[i]->pairs[p].async_line == async)
 				return true;
@@ -70,13 +71,14 @@ static void check_edges(const char *path, json_t *expect, const struct fencepost
 			fail_msg("%s: the edge %d-%d is not reported", path, (int)g, (int)a);
 	}
 	for (uint32_t f = 0; f < result->nfindings; f++)
-		for (uint32_t p = 0; is_missing(result->findings[f]) && p < result->findings[f]->npairs; p++) {
+		for (uint32_t p = 0;
+			is_missing(result->findings[f]) && p < result->findings[f]->npairs; p++) {
 			const struct fencepost_pair *pair = &result->findings[f]->pairs[p];
 
 			if (!lists(missing, pair->generic_line, pair->async_line) &&
 				!lists(optional, pair->generic_line, pair->async_line))
-				fail_msg("%s: %u-%u is reported and is no edge", path, pair->generic_line,
-					pair->async_line);
+				fail_msg("%s: %u-%u is reported and is no edge", path,
+					pair->generic_line, pair->async_line);
 		}
 }
 
@@ -112,7 +114,8 @@ static void check_fences(const char *path, json_t *expect, const struct fencepos
 			continue;
 		inserted++;
 		if (strcmp(fence->text, text) != 0)
-			fail_msg("%s: `%s' before line %u, expected `%s'", path, fence->text, fence->line, text);
+			fail_msg("%s: `%s' before line %u, expected `%s'", path, fence->text,
+				fence->line, text);
 		if (!stands_in(json_object_get(expect, "acceptable_positions"), fence->line))
 			fail_msg("%s: a fence before line %u", path, fence->line);
 	}
@@ -158,7 +161,8 @@ static void check_lines(
 			fail_msg("%s: %s in line %u", path, rule, result->findings[i]->fence->line);
 	}
 	if (n != json_array_size(lines))
-		fail_msg("%s: %u findings %s, expected %d", path, n, rule, (int)json_array_size(lines));
+		fail_msg("%s: %u findings %s, expected %d", path, n, rule,
+			(int)json_array_size(lines));
 }
 
 static void check_audit(const char *path, json_t *expect, const struct fencepost_result *result)
@@ -167,8 +171,10 @@ static void check_audit(const char *path, json_t *expect, const struct fencepost
 
 	json_array_extend(misplaced, json_object_get(expect, "misplaced_fence_lines"));
 	json_array_extend(misplaced, json_object_get(expect, "too_narrow_fence_lines"));
-	check_lines(path, json_object_get(expect, "redundant_fence_lines"), result, "fence-redundant");
-	check_lines(path, json_object_get(expect, "too_wide_fence_lines"), result, "fence-too-wide");
+	check_lines(
+		path, json_object_get(expect, "redundant_fence_lines"), result, "fence-redundant");
+	check_lines(
+		path, json_object_get(expect, "too_wide_fence_lines"), result, "fence-too-wide");
 	check_lines(path, misplaced, result, "fence-misplaced");
 	for (uint32_t i = 0; i < result->nfindings; i++)
 		if (is_rule(result->findings[i], "fence-redundant") &&
@@ -178,8 +184,8 @@ static void check_audit(const char *path, json_t *expect, const struct fencepost
 	json_decref(misplaced);
 }
 
-static void check_stable(
-	const char *path, const struct fencepost_options *options, const struct fencepost_result *result)
+static void check_stable(const char *path, const struct fencepost_options *options,
+	const struct fencepost_result *result)
 {
 	struct fencepost_result *again = NULL;
 
@@ -214,7 +220,8 @@ static void run_case(void **state)
 	check_audit(name, expect, result);
 	check_stable(name, &options, result);
 	if (assemble)
-		assert_assembles(name, (struct text){(char *)(uintptr_t)result->ptx, result->ptx_size},
+		assert_assembles(name,
+			(struct text){(char *)(uintptr_t)result->ptx, result->ptx_size},
 			json_string_value(json_object_get(expect, "arch")));
 	fencepost_free(result);
 	json_decref(expect);

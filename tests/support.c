@@ -121,7 +121,8 @@ void assert_assembles(const char *what, struct text ptx, const char *arch)
 	assert_true(fd >= 0);
 	close(fd);
 	store(name, ptx);
-	snprintf(command, sizeof(command), "'%s' -arch=%s -o /dev/null '%s' 2>&1", ptxas, arch, name);
+	snprintf(command, sizeof(command), "'%s' -arch=%s -o /dev/null '%s' 2>&1", ptxas, arch,
+		name);
 	FILE *pipe = popen(command, "r");
 
 	assert_non_null(pipe);

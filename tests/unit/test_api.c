@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public interface: options by name, sizes of other versions, errors, and calls side by side. */
+/* The public interface: options by name, sizes of other versions, errors, and calls side by side.
+ */
 #include "lib/fencepost.h"
 
 #include <pthread.h>
@@ -12,16 +13,17 @@
 
 #include <cmocka.h>
 
-static const char missing[] = ".version 8.3\n.target sm_90a\n.address_size 64\n"
-			      ".visible .entry k(.param .u64 p)\n.maxntid 128, 1, 1\n{\n"
-			      "\t.reg .b32 %r<4>;\n\t.reg .b64 %rd<2>;\n\t.reg .pred %p<2>;\n"
-			      "\t.shared .align 128 .b8 tile[512];\n"
-			      "\tld.param.u64 %rd1, [p];\n\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r2, tile;\n"
-			      "\tshl.b32 %r3, %r1, 2;\n\tadd.s32 %r3, %r3, %r2;\n"
-			      "\tst.shared.u32 [%r3], %r1;\n\tbar.sync 0;\n"
-			      "\tsetp.ne.s32 %p1, %r1, 0;\n\t@%p1 bra DONE;\n"
-			      "\tcp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 512;\n"
-			      "\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;\nDONE:\n\tret;\n}\n";
+static const char missing[] =
+	".version 8.3\n.target sm_90a\n.address_size 64\n"
+	".visible .entry k(.param .u64 p)\n.maxntid 128, 1, 1\n{\n"
+	"\t.reg .b32 %r<4>;\n\t.reg .b64 %rd<2>;\n\t.reg .pred %p<2>;\n"
+	"\t.shared .align 128 .b8 tile[512];\n"
+	"\tld.param.u64 %rd1, [p];\n\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r2, tile;\n"
+	"\tshl.b32 %r3, %r1, 2;\n\tadd.s32 %r3, %r3, %r2;\n"
+	"\tst.shared.u32 [%r3], %r1;\n\tbar.sync 0;\n"
+	"\tsetp.ne.s32 %p1, %r1, 0;\n\t@%p1 bra DONE;\n"
+	"\tcp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 512;\n"
+	"\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;\nDONE:\n\tret;\n}\n";
 
 struct set_row {
 	const char *name, *value;
@@ -32,7 +34,8 @@ struct set_row {
 static void test_options_set(void **state)
 {
 	static const struct set_row rows[] = {{"rules", "missing-raw,fence-too-wide", true, NULL},
-		{"--rules", "-missing-war", true, NULL}, {"rules", "missing-ram", false, "missing-ram"},
+		{"--rules", "-missing-war", true, NULL},
+		{"rules", "missing-ram", false, "missing-ram"},
 		{"rules", "", false, "needs a value"}, {"rules", NULL, false, "needs a value"},
 		{"hazards", "raw,waw", true, NULL}, {"hazards", "none", false, "none"},
 		{"spaces", "global", true, NULL}, {"spaces", "tensor", false, "tensor"},
@@ -42,8 +45,9 @@ static void test_options_set(void **state)
 		{"assume", "-no-wrap", true, NULL}, {"assume", "luck", false, "luck"},
 		{"cp-async", "trust", true, NULL}, {"strict", NULL, true, NULL},
 		{"strict", "1", false, "takes no value"}, {"calls", "worst", true, NULL},
-		{"budget", "0.5", true, NULL}, {"budget", "-1", false, "-1"}, {"budget", "x", false, "x"},
-		{"mutate", NULL, true, NULL}, {"speed", "fast", false, "speed"}};
+		{"budget", "0.5", true, NULL}, {"budget", "-1", false, "-1"},
+		{"budget", "x", false, "x"}, {"mutate", NULL, true, NULL},
+		{"speed", "fast", false, "speed"}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -88,7 +92,8 @@ static void test_rewrite(void **state)
 
 	(void)state;
 	fencepost_options_init(&options, sizeof(options));
-	assert_int_equal(fencepost_run(&options, "k", missing, strlen(missing), &result), FENCEPOST_OK);
+	assert_int_equal(
+		fencepost_run(&options, "k", missing, strlen(missing), &result), FENCEPOST_OK);
 	assert_true(result->changed);
 	assert_int_equal(result->inserted, 1);
 	assert_int_equal(result->edges_left, 0);
@@ -99,7 +104,8 @@ static void test_rewrite(void **state)
 	assert_string_equal(result->kernels[0]->name, "k");
 	assert_int_equal(result->kernels[0]->verdict, FENCEPOST_FINDINGS);
 	assert_string_equal(result->fences[0]->bytes, "fence.proxy.async.shared::cta;\n\t");
-	assert_int_equal(fencepost_run(&options, "k", result->ptx, result->ptx_size, &again), FENCEPOST_OK);
+	assert_int_equal(
+		fencepost_run(&options, "k", result->ptx, result->ptx_size, &again), FENCEPOST_OK);
 	assert_false(again->changed);
 	assert_int_equal(again->kernels[0]->verdict, FENCEPOST_CLEAN);
 	fencepost_free(again);
@@ -120,18 +126,21 @@ static void test_other_sizes_of_options(void **state)
 	fencepost_options_init(&newer.options, sizeof(newer));
 	assert_int_equal(newer.options.size, sizeof(newer));
 	assert_int_equal(newer.more[0], 0);
-	assert_int_equal(fencepost_run(&newer.options, "k", missing, strlen(missing), &result), FENCEPOST_OK);
+	assert_int_equal(fencepost_run(&newer.options, "k", missing, strlen(missing), &result),
+		FENCEPOST_OK);
 	fencepost_free(result);
 
 	/* a caller from before `select': the bytes behind its struct are not ours to read */
 	memset(&older, 0x5a, sizeof(older));
 	fencepost_options_init(&older, offsetof(struct fencepost_options, select));
-	assert_int_equal(fencepost_run(&older, "k", missing, strlen(missing), &result), FENCEPOST_OK);
+	assert_int_equal(
+		fencepost_run(&older, "k", missing, strlen(missing), &result), FENCEPOST_OK);
 	assert_int_equal(result->nkernels, 1);
 	fencepost_free(result);
 	older.size = 0;
 	result = (struct fencepost_result *)&older;
-	assert_int_equal(fencepost_run(&older, "k", missing, strlen(missing), &result), FENCEPOST_BAD_OPTIONS);
+	assert_int_equal(fencepost_run(&older, "k", missing, strlen(missing), &result),
+		FENCEPOST_BAD_OPTIONS);
 	assert_null(result);
 }
 
@@ -143,15 +152,18 @@ static void test_bad_options(void **state)
 	(void)state;
 	fencepost_options_init(&options, sizeof(options));
 	options.calls = 17;
-	assert_int_equal(fencepost_run(&options, "k", missing, strlen(missing), &result), FENCEPOST_BAD_OPTIONS);
+	assert_int_equal(fencepost_run(&options, "k", missing, strlen(missing), &result),
+		FENCEPOST_BAD_OPTIONS);
 	fencepost_options_init(&options, sizeof(options));
 	options.assume = ~0u;
-	assert_int_equal(fencepost_run(&options, "k", missing, strlen(missing), &result), FENCEPOST_BAD_OPTIONS);
+	assert_int_equal(fencepost_run(&options, "k", missing, strlen(missing), &result),
+		FENCEPOST_BAD_OPTIONS);
 }
 
 static void test_bad_input(void **state)
 {
-	static const char *const texts[] = {"", "hello", ".version 8.3\n.target sm_90a\n.entry k() { ret }\n"};
+	static const char *const texts[] = {
+		"", "hello", ".version 8.3\n.target sm_90a\n.entry k() { ret }\n"};
 	struct fencepost_options options;
 
 	(void)state;
@@ -159,7 +171,8 @@ static void test_bad_input(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		struct fencepost_result *result = NULL;
 
-		assert_int_equal(fencepost_run(&options, "bad", texts[i], strlen(texts[i]), &result),
+		assert_int_equal(
+			fencepost_run(&options, "bad", texts[i], strlen(texts[i]), &result),
 			FENCEPOST_BAD_INPUT);
 		assert_non_null(result);
 		assert_null(result->ptx);
@@ -204,7 +217,8 @@ static void test_select(void **state)
 	fencepost_options_init(&options, sizeof(options));
 	options.select = select_none;
 	options.select_context = &asked;
-	assert_int_equal(fencepost_run(&options, "k", missing, strlen(missing), &result), FENCEPOST_OK);
+	assert_int_equal(
+		fencepost_run(&options, "k", missing, strlen(missing), &result), FENCEPOST_OK);
 	assert_int_equal(asked, 1);
 	assert_false(result->changed);
 	assert_int_equal(result->nkernels, 0);
@@ -220,7 +234,8 @@ static void *run_many(void *argument)
 	for (int i = 0; i < 50; i++) {
 		struct fencepost_result *result;
 
-		if (fencepost_run(&options, "k", missing, strlen(missing), &result) != FENCEPOST_OK ||
+		if (fencepost_run(&options, "k", missing, strlen(missing), &result) !=
+				FENCEPOST_OK ||
 			strcmp(result->ptx, expected) != 0)
 			return argument;
 		fencepost_free(result);
@@ -237,7 +252,8 @@ static void test_threads(void **state)
 
 	(void)state;
 	fencepost_options_init(&options, sizeof(options));
-	assert_int_equal(fencepost_run(&options, "k", missing, strlen(missing), &result), FENCEPOST_OK);
+	assert_int_equal(
+		fencepost_run(&options, "k", missing, strlen(missing), &result), FENCEPOST_OK);
 	expected = strdup(result->ptx);
 	fencepost_free(result);
 	for (int i = 0; i < 4; i++)
@@ -251,12 +267,13 @@ static void test_threads(void **state)
 	free(expected);
 }
 
-/* Past the budget a function is incomplete and its text stays. The clock is read now and then only, so
- * it takes a function of some size. */
+/* Past the budget a function is incomplete and its text stays. The clock is read now and then only,
+ * so it takes a function of some size. */
 static void test_budget(void **state)
 {
 	const char line[] = "\tst.shared.u32 [%r3], %r1;\n", *at = strstr(missing, line);
-	size_t many = 3000, head = (size_t)(at - missing), n = strlen(line), size = strlen(missing) + many * n;
+	size_t many = 3000, head = (size_t)(at - missing), n = strlen(line),
+	       size = strlen(missing) + many * n;
 	char *text = malloc(size + 1);
 	struct fencepost_options options;
 	struct fencepost_result *result;
@@ -287,7 +304,8 @@ int main(void)
 		cmocka_unit_test(test_lists_add_and_take_away), cmocka_unit_test(test_rewrite),
 		cmocka_unit_test(test_other_sizes_of_options), cmocka_unit_test(test_bad_options),
 		cmocka_unit_test(test_bad_input), cmocka_unit_test(test_result_is_its_own),
-		cmocka_unit_test(test_select), cmocka_unit_test(test_threads), cmocka_unit_test(test_budget)};
+		cmocka_unit_test(test_select), cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_budget)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
