@@ -36,7 +36,7 @@ struct literal {
 	bool some_thread; /* at least one thread of the CTA certainly satisfies it */
 };
 
-#define LITERALS_MAX 6
+#define LITERALS_MAX 12
 
 /*
  * The state at a point. Sets of facts:
