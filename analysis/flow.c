@@ -66,6 +66,33 @@ static uint32_t cover_bits(enum fence_kind kind)
 	return 0;
 }
 
+/* Literal L and the one that holds in exactly the other threads, or NONE. */
+static uint32_t complement(const struct flow_setup *s, uint32_t l)
+{
+	for (uint32_t m = 0; l != NONE && m < s->nliterals; m++)
+		if (s->literals[m].number == s->literals[l].number &&
+			s->literals[m].negated != s->literals[l].negated)
+			return m;
+	return NONE;
+}
+
+/* Every thread is under L or under its complement: what is pending in neither is not pending. */
+static void settle_both(struct flow_setup *s, uint32_t under, struct bits kill)
+{
+	struct state *now = &s->now;
+	uint32_t other = complement(s, under);
+
+	if (other == NONE)
+		return;
+	bits_copy(s->scratch, kill);
+	bits_and_not(s->scratch, now->own_if[under]);
+	bits_and_not(s->scratch, now->own_if[other]);
+	fenced_siblings(s, now->own, s->scratch, now->own);
+	bits_and_not(now->own, s->scratch);
+	for (uint32_t l = 0; l < s->nliterals; l++)
+		bits_and_not(now->own_if[l], s->scratch);
+}
+
 static void do_fence(struct flow_setup *s, enum fence_kind kind, const struct insn *guarded, uint32_t at)
 {
 	struct bits kill = s->fence[kind].kill;
@@ -94,17 +121,29 @@ static void do_fence(struct flow_setup *s, enum fence_kind kind, const struct in
 		bits_and_not(now->foreign_if[l], kill);
 		now->uncovered &= ~(cover_bits(kind) << (2 * l));
 	}
+	if (!always)
+		settle_both(s, under, kill);
 }
 
+/* A guarded access adds nothing in the threads in which its guard is false. */
 static void do_access(struct flow_setup *s, uint32_t access)
 {
 	const struct facts *facts = &s->facts;
+	uint32_t at = s->unit->accesses.v[access].insn;
+	const struct insn *insn = &s->unit->fn->insns[at];
+	uint32_t idle = insn->guard == NONE
+		? NONE
+		: complement(s, flow_literal(s, at, insn->guard, insn->guard_negated));
 
 	for (uint32_t f = facts->first_of[access]; f < facts->first_of[access + 1]; f++) {
 		uint32_t inflight = facts->v[f].sibling[FORM_INFLIGHT];
+		bool before = idle != NONE && bits_has(s->now.own_if[idle], f);
 
-		if (facts->v[f].form == (inflight == NONE ? FORM_PENDING : FORM_INFLIGHT))
-			set_everywhere(s, f);
+		if (facts->v[f].form != (inflight == NONE ? FORM_PENDING : FORM_INFLIGHT))
+			continue;
+		set_everywhere(s, f);
+		if (idle != NONE && !before)
+			bits_clear(s->now.own_if[idle], f);
 	}
 }
 

@@ -89,8 +89,10 @@ static void find_literals(struct flow_setup *s, const struct fence_view *view)
 
 		if (unit->cfg.block_of[i] == NONE || (fence == FENCE_NONE && !bits_has(placed, i)))
 			continue;
-		if (fence != FENCE_NONE)
+		if (fence != FENCE_NONE) { /* and for the threads that do not run it */
 			literal_add(s, i, unit->fn->insns[i].guard, unit->fn->insns[i].guard_negated);
+			literal_add(s, i, unit->fn->insns[i].guard, !unit->fn->insns[i].guard_negated);
+		}
 		literals_of_branches(s, unit->cfg.block_of[i]);
 	}
 }
