@@ -164,13 +164,14 @@ static bool hint_said_before(const struct job *job, uint32_t before, const struc
 	return false;
 }
 
-/* With rules or hazards left out, or kernels, a hint may speak of what was not looked for. */
+/* With rules, hazards, kernels or other threads left out, a hint may speak of what was not looked for. */
 static bool looked_for_all(const struct job *job)
 {
 	struct analysis_options all = analysis_defaults();
 
 	return job->analysis.rules == all.rules && job->analysis.hazards == all.hazards &&
-	       job->analysis.shared && job->analysis.global && !job->options->select;
+	       job->analysis.shared && job->analysis.global && job->analysis.cross_threads &&
+	       !job->options->select;
 }
 
 static void add_hint(
