@@ -481,7 +481,13 @@ static bool adds_nothing(struct planner *p, const struct flow *before)
 	return !flow.incomplete;
 }
 
-static void improve_existing(struct planner *p)
+static bool is_changed(const struct planner *p, uint32_t insn)
+{
+	return p->scene.existing[insn] != p->scene.unit->effects[insn].fence;
+}
+
+/* Tells whether anything was changed; each fence is changed once. */
+static bool improve_once(struct planner *p)
 {
 	uint32_t fix = p->scene.unit->options->fix, nchanges = p->plan->nchanges;
 	struct audit audit = {0};
@@ -494,7 +500,8 @@ static void improve_existing(struct planner *p)
 	for (uint32_t i = 0; i < audit.nfences; i++) {
 		const struct fence_report *report = &audit.fences[i];
 
-		if (scene_representative(&p->scene, report->insn) != report->insn)
+		if (scene_representative(&p->scene, report->insn) != report->insn ||
+			is_changed(p, report->insn))
 			continue;
 		if (report->verdict == FENCE_SPARE && fix & FIX_REDUNDANT) {
 			scene_change(&p->scene, report->insn, FENCE_NONE);
@@ -504,10 +511,20 @@ static void improve_existing(struct planner *p)
 			narrow(p, report);
 		}
 	}
-	if (p->plan->nchanges == nchanges || adds_nothing(p, &flow))
-		return;
+	if (p->plan->nchanges == nchanges)
+		return false;
+	if (adds_nothing(p, &flow))
+		return true;
 	p->scene = before;
 	p->plan->nchanges = nchanges;
+	return false;
+}
+
+/* Again, because with fewer fences other predicates are told apart. */
+static void improve_existing(struct planner *p)
+{
+	for (uint32_t round = 0; round < 4 && improve_once(p); round++)
+		;
 }
 
 static void list_weights(struct planner *p)
