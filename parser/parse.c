@@ -64,6 +64,22 @@ static void explain(struct source *source, struct arena *arena, struct names *na
 		diag_add(diags, DIAG_ERROR, whole(source), "syntax error");
 }
 
+/* The ISA edition that the tables and effects were made from. */
+enum { KNOWN_MAJOR = 9, KNOWN_MINOR = 4 };
+
+static void note_newer(const struct modules *modules, struct diags *diags)
+{
+	for (uint32_t i = 0; i < modules->n; i++) {
+		const struct module *module = &modules->v[i];
+
+		if (module->version_major > KNOWN_MAJOR || (module->version_major == KNOWN_MAJOR &&
+								   module->version_minor > KNOWN_MINOR))
+			diag_add(diags, DIAG_NOTE, module->version_at,
+				"PTX ISA %d.%d is newer than %d.%d, which this program was written for",
+				module->version_major, module->version_minor, KNOWN_MAJOR, KNOWN_MINOR);
+	}
+}
+
 bool parse_modules(struct source *source, struct arena *arena, struct names *names,
 	struct modules *modules, struct diags *diags)
 {
@@ -83,6 +99,7 @@ bool parse_modules(struct source *source, struct arena *arena, struct names *nam
 	}
 	if (b.current != NONE)
 		build_module_end(&b);
+	note_newer(modules, diags);
 	return true;
 }
 

@@ -310,6 +310,29 @@ static void test_parse_passes_over_old_modules(void **state)
 	}
 }
 
+static void test_parse_notes_newer_versions(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t notes;
+	} rows[] = {
+		{".version 9.4 .target sm_90", 0},
+		{".version 9.5 .target sm_90", 1},
+		{".version 10.0 .target sm_90", 1},
+		{".version 8.9 .target sm_90", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct run *run = parse(rows[i].text, strlen(rows[i].text));
+
+		assert_true(run->ok);
+		assert_int_equal(run->diags.errors, 0);
+		assert_int_equal(run->diags.n, rows[i].notes);
+		run_end(run);
+	}
+}
+
 static void test_parse_scan_flags(void **state)
 {
 	static const struct {
@@ -567,6 +590,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_parse_out_of_memory),
 		cmocka_unit_test(test_parse_several_errors),
 		cmocka_unit_test(test_parse_passes_over_old_modules),
+		cmocka_unit_test(test_parse_notes_newer_versions),
 		cmocka_unit_test(test_parse_scan_flags),
 		cmocka_unit_test(test_parse_hints),
 		cmocka_unit_test(test_parse_places_to_insert),
