@@ -127,13 +127,14 @@ static void try_write(struct check_walk *w, uint32_t access, uint8_t state, stru
 	struct unit *unit = w->unit;
 	uint32_t insn = unit->accesses.v[access].insn;
 
-	if (phase_of(state) == PHASE_WAITED && (!s->alone || same_threads(w, insn)))
+	if (phase_of(state) == PHASE_WAITED && !s->alone)
 		return;
 	struct overlap o = access_overlap(
 		unit->values, &unit->accesses, access, s->read, unit->options, unit->arena);
 
 	/* stages of one buffer overlap in some iteration: only certain bytes are worth a word */
-	if (!o.may || o.confidence != CONFIDENCE_PROVEN)
+	if (!o.may || o.confidence != CONFIDENCE_PROVEN ||
+		(phase_of(state) == PHASE_WAITED && same_threads(w, insn)))
 		return;
 	s->write = insn;
 	s->write_state = state;

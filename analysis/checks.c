@@ -225,9 +225,11 @@ static uint32_t made_bool(const struct check_walk *w, const struct insn *insn)
 
 /* Flags: what they hold at the site is not known, but often behind it. A register that something else
  * than 0 and 1 is put into is not a bool; its truth is then unknown, which is right as well. */
-static void track_flags(struct check_walk *w)
+static void find_flags(struct unit *unit, struct check_defs *defs)
 {
-	const struct unit *unit = w->unit;
+	struct check_walk walk = {
+		.unit = unit, .tracked = ARENA_NEW(unit->arena, struct check_tracked, MAX_TRACKED)};
+	struct check_walk *w = &walk;
 	uint32_t before;
 
 	do {
@@ -239,6 +241,11 @@ static void track_flags(struct check_walk *w)
 				track(w, reg, CHECK_TRUE | CHECK_FALSE, false);
 		}
 	} while (w->ntracked > before);
+	defs->flags = ARENA_NEW(unit->arena, uint32_t, w->ntracked);
+	while (defs->nflags < w->ntracked) {
+		defs->flags[defs->nflags] = w->tracked[defs->nflags].reg;
+		defs->nflags++;
+	}
 }
 
 bool check_edge_leads(const struct cfg *cfg, uint32_t from, uint32_t k, uint32_t to)
@@ -277,7 +284,8 @@ void check_conditions(struct check_walk *w)
 		if (taken != check_edge_leads(cfg, d, 1, b))
 			add_condition(w, last, taken != w->unit->fn->insns[last].guard_negated);
 	}
-	track_flags(w);
+	for (uint32_t k = 0; k < w->defs->nflags; k++)
+		track(w, w->defs->flags[k], CHECK_TRUE | CHECK_FALSE, false);
 	w->now = ARENA_NEW(w->unit->arena, uint8_t, w->ntracked + 1);
 	memset(w->now, CHECK_TRUE | CHECK_FALSE, w->ntracked);
 }
@@ -305,7 +313,12 @@ int check_guard(const struct check_walk *w, uint32_t insn)
 static void step_truths(struct check_walk *w, uint32_t insn)
 {
 	const struct insn *i = &w->unit->fn->insns[insn];
+	const struct operand *d0 = insn_operand(w->unit->fn, i, 0);
 
+	/* followed registers are bools: what makes a wider one, or stores, makes none */
+	if (!d0 || d0->kind == OPERAND_MEM ||
+		(d0->kind == OPERAND_REG && w->unit->fn->regs[d0->id].bits > 16))
+		return;
 	regs_of(w->unit->fn, i, w->unit->arena, &w->regs);
 	uint8_t made = w->regs.defs.n == 1 ? truth_of_definition(w, i) : CHECK_TRUE | CHECK_FALSE;
 
@@ -456,7 +469,7 @@ static void find_flags_at_site(struct check_walk *w, struct walk_queue *q)
 	w->in[0] = 1;
 	memset(w->truths, CHECK_TRUE | CHECK_FALSE, w->ntracked);
 	push(q, 0);
-	while (q->n) {
+	while (q->n && !budget_spent(w->unit->budget)) {
 		uint32_t entry = q->v[--q->n], b = entry / CHECK_CONTEXTS;
 		const struct block *block = &w->unit->cfg.blocks[b];
 
@@ -482,12 +495,15 @@ void check_run(struct check_walk *w, visitor *visit, void *arg)
 {
 	uint32_t n = w->unit->cfg.n * CHECK_CONTEXTS;
 	uint32_t home = w->unit->cfg.block_of[w->site] * CHECK_CONTEXTS + CHECK_COLD;
-	struct walk_queue q = {
-		.v = ARENA_NEW(w->unit->arena, uint32_t, n), .has = ARENA_NEW(w->unit->arena, bool, n)};
+	struct walk_queue q = {.v = w->defs->queue, .has = w->defs->queued};
 
-	w->in = ARENA_NEW(w->unit->arena, uint8_t, n);
-	w->truths = ARENA_NEW(w->unit->arena, uint8_t, (size_t)n * w->ntracked + 1);
-	find_flags_at_site(w, &q);
+	w->in = w->defs->in;
+	w->truths = w->defs->truths;
+	memset(q.has, 0, n);
+	memset(w->in, 0, n);
+	memset(w->truths, 0, (size_t)n * w->ntracked);
+	if (w->defs->nflags)
+		find_flags_at_site(w, &q);
 	memset(w->in, 0, n);
 	memset(w->truths, 0, (size_t)n * w->ntracked);
 	push(&q, home);
@@ -514,10 +530,15 @@ void check_report(struct check_list *list, uint8_t rule, uint8_t confidence, uin
 	ARENA_PUSH(list->unit->arena, list->v, list->n, list->cap, f);
 }
 
-static struct check_defs count_definitions(struct unit *unit)
+static struct check_defs prepare(struct unit *unit)
 {
+	uint32_t entries = unit->cfg.n * CHECK_CONTEXTS;
 	struct check_defs defs = {.n = ARENA_NEW(unit->arena, uint32_t, unit->fn->nregs),
-		.at = ARENA_NEW(unit->arena, uint32_t, unit->fn->nregs)};
+		.at = ARENA_NEW(unit->arena, uint32_t, unit->fn->nregs),
+		.in = ARENA_NEW(unit->arena, uint8_t, entries),
+		.truths = ARENA_NEW(unit->arena, uint8_t, (size_t)entries * MAX_TRACKED),
+		.queue = ARENA_NEW(unit->arena, uint32_t, entries),
+		.queued = ARENA_NEW(unit->arena, bool, entries)};
 	struct insn_regs regs = {0};
 
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
@@ -527,13 +548,30 @@ static struct check_defs count_definitions(struct unit *unit)
 			defs.at[regs.defs.v[k]] = i;
 		}
 	}
+	find_flags(unit, &defs);
 	return defs;
+}
+
+/* A first look: most functions have nothing that these rules are about. */
+static bool has_sites(const struct unit *unit)
+{
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
+		if (unit->effects[i].sync == SYNC_MBAR_INIT || unit->fn->insns[i].op == OP_cp ||
+			unit->fn->insns[i].op == OP_multimem || unit->fn->insns[i].op == OP_tensormap)
+			return true;
+	return false;
 }
 
 /* Calls make nothing of these rules certain, and nothing is assumed of them. */
 void checks_run(struct unit *unit, struct check_finding **findings, uint32_t *n)
 {
-	struct check_list list = {.unit = unit, .defs = count_definitions(unit)};
+	struct check_list list = {.unit = unit};
+
+	*findings = NULL;
+	*n = 0;
+	if (!has_sites(unit))
+		return;
+	list.defs = prepare(unit);
 
 	if (unit->options->rules >> RULE_BULK_STORE_UNWAITED & 1)
 		check_bulk_stores(&list);

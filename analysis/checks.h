@@ -24,8 +24,12 @@ struct check_tracked {
  * a loop would join this round of the site with the round before. */
 enum check_context { CHECK_COLD, CHECK_HOT, CHECK_CONTEXTS };
 
-struct check_defs { /* by register: how many instructions define it, and the last one */
-	uint32_t *n, *at;
+struct check_defs { /* what walks of one function share */
+	uint32_t *n, *at;      /* by register: how many instructions define it, and the last one */
+	uint32_t *flags, nflags; /* registers that hold bools made of constants */
+	uint8_t *in, *truths;  /* room of a walk, see below */
+	uint32_t *queue;
+	bool *queued;
 };
 
 struct check_walk {
