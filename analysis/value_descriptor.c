@@ -145,13 +145,16 @@ struct value descriptor_and(struct values *vs, const struct value *v, uint64_t m
 	return with_kind(vs, v, kind);
 }
 
-struct value descriptor_pack(struct values *vs, const struct value *low, const struct value *high)
+/* {low, high} of `half` bits each; the start is in the low half. */
+struct value descriptor_pack(
+	struct values *vs, const struct value *low, const struct value *high, uint32_t half)
 {
+	uint64_t mask = (UINT64_C(1) << half) - 1;
 	struct descriptor_kind kind = kind_of(vs, low);
 	int64_t c;
 
 	if (range_is_constant(high, &c))
-		kind.high = (kind.high & UINT32_MAX) | (uint64_t)c << 32;
+		kind.high = (kind.high & mask) | ((uint64_t)c & mask) << half;
 	else
 		kind.high_known = false;
 	struct value out = with_kind(vs, low, kind);

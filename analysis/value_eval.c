@@ -261,7 +261,10 @@ static struct value product(const struct operation *op, const struct value *x, c
 
 static struct value evaluate_mad(const struct operation *op)
 {
-	struct value a = source(op, 0), b = source(op, 1), c = source(op, 2);
+	struct value a = source(op, 0), b = source(op, 1), c = source(op, 2), idiom;
+
+	if (idiom_multiply_add(op->e, op->insn, &idiom))
+		return idiom;
 	struct operation wide = *op;
 	struct value p = product(op, &a, &b);
 
@@ -365,8 +368,10 @@ static struct value convert(const struct operation *op)
 	if (!from.bits || to.is_float || from.is_float || insn_has(op->insn, MOD_sat))
 		return to.is_float ? any(op->bits) : type_range(to);
 	if (v.base != BASE_NUMBER && !range_is_empty(&v)) {
+		if (v.base == BASE_DESCRIPTOR && to.bits == 16) /* all 14 bits of the start */
+			return descriptor_and(op->e.values, &v, 0xffff);
 		if (to.bits < 32 || from.bits < 32)
-			return type_range(to);
+			return v.base == BASE_DESCRIPTOR && from.bits == 16 ? v : type_range(to);
 		/* addresses of shared memory have 32 bits at most: widening keeps them */
 		if (v.base == BASE_DESCRIPTOR)
 			return to.bits < 64 && from.bits == 64 ? descriptor_half(op->e.values, &v, false)
@@ -574,23 +579,24 @@ static struct value move(const struct operation *op)
 	if (s->kind == OPERAND_LIST) { /* pack */
 		const struct operand *low = operand_child(fn, s, 0), *high = operand_child(fn, s, 1);
 
-		if (s->count != 2 || op->bits != 64)
+		if (s->count != 2 || (op->bits != 64 && op->bits != 32))
 			return any(op->bits);
+		uint32_t half = op->bits / 2;
 		struct value a = evaluate_operand(op->e, op->index, low),
-			     b = evaluate_operand(op->e, op->index, high), shift = range_constant(32);
+			     b = evaluate_operand(op->e, op->index, high), shift = range_constant(half);
 
 		if (range_is_empty(&a) || range_is_empty(&b))
 			return range_empty();
 		if (a.base == BASE_DESCRIPTOR)
-			return descriptor_pack(vs, &a, &b);
+			return descriptor_pack(vs, &a, &b, half);
 		int64_t c;
 
-		b = range_unsigned(&b, 32);
+		b = range_unsigned(&b, half);
 		if (range_is_constant(&b, &c) && !c && is_shared_address(&a))
 			return a;
-		a = range_unsigned(&a, 32);
-		b = range_shl(&b, &shift, 64);
-		return range_add(&a, &b, 64);
+		a = range_unsigned(&a, half);
+		b = range_shl(&b, &shift, op->bits);
+		return range_add(&a, &b, op->bits);
 	}
 	struct value v = source(op, 0);
 
@@ -749,6 +755,11 @@ static struct value arithmetic(const struct operation *op)
 	case OP_add:
 		return sum(op, &a, &b);
 	case OP_sub:
+		if (idiom_difference(op->e, insn_source(op->e.values->fn, op->insn, 0),
+			    insn_source(op->e.values->fn, op->insn, 1), &v)) {
+			b = difference(op, &a, &b);
+			return range_meet(&b, &v, op->type.bits);
+		}
 		return difference(op, &a, &b);
 	case OP_addc:
 		return carried(op, false);

@@ -101,12 +101,16 @@ struct value evaluate_node(struct evaluation, uint32_t node);
 /* One definition from its operands (without the guard). */
 struct value evaluate_definition(struct evaluation, uint32_t node);
 
+/* value_idiom.c: remainders computed as differences */
+bool idiom_difference(struct evaluation, const struct operand *a, const struct operand *b, struct value *);
+bool idiom_multiply_add(struct evaluation, const struct insn *, struct value *);
+
 /* value_descriptor.c */
 struct value descriptor_from_address(struct values *, const struct value *shifted_from);
 struct value descriptor_add(struct values *, const struct value *, const struct value *);
 struct value descriptor_or(struct values *, const struct value *, const struct value *);
 struct value descriptor_and(struct values *, const struct value *, uint64_t mask);
-struct value descriptor_pack(struct values *, const struct value *low, const struct value *high);
+struct value descriptor_pack(struct values *, const struct value *low, const struct value *high, uint32_t half);
 struct value descriptor_half(struct values *, const struct value *, bool high);
 struct value descriptor_join(struct values *, const struct value *, const struct value *);
 

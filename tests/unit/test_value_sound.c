@@ -173,6 +173,42 @@ static void arithmetic(struct writer *w)
 	}
 }
 
+/* x mod d as compilers write it, now and then with a constant that is off by one. */
+static void remainder_of(struct writer *w)
+{
+	static const struct {
+		uint32_t divisor, shift;
+		int64_t factor;
+		bool is_signed;
+	} forms[] = {{13, 2, 1321528399, false}, {3, 1, 2863311531, false}, {7, 2, 1227133513, false},
+		{3, 0, 1431655766, true}, {5, 1, 1717986919, true}, {6, 0, 715827883, true}};
+	uint32_t which = pick(w, 7), d = pick(w, REGS), x = pick(w, REGS), k = 1 + pick(w, 8);
+
+	if (which == 6) {
+		put(w, "shr.s32 %%r40, %%r%u, 31;\nshr.u32 %%r41, %%r40, %u;\nadd.s32 %%r42, %%r%u, %%r41;\n", x,
+			32 - k, x);
+		put(w, "and.b32 %%r43, %%r42, %d;\nsub.s32 %%r%u, %%r%u, %%r43;\n", -(1 << k), d, x);
+		return;
+	}
+	int64_t factor = forms[which].factor + (pick(w, 8) ? 0 : 1 - (int64_t)pick(w, 3));
+	uint32_t divisor = forms[which].divisor + (pick(w, 10) ? 0 : 1), shift = forms[which].shift;
+
+	if (!forms[which].is_signed && pick(w, 2)) {
+		put(w, "mul.wide.u32 %%rd9, %%r%u, %" PRId64 ";\nshr.u64 %%rd9, %%rd9, %u;\n", x, factor,
+			shift + 32);
+		put(w, "cvt.u32.u64 %%r42, %%rd9;\n");
+	} else if (!forms[which].is_signed) {
+		put(w, "mul.hi.u32 %%r41, %%r%u, %" PRId64 ";\nshr.u32 %%r42, %%r41, %u;\n", x, factor, shift);
+	} else {
+		put(w, "mul.hi.s32 %%r40, %%r%u, %" PRId64 ";\nshr.u32 %%r41, %%r40, 31;\n", x, factor);
+		put(w, "shr.s32 %%r40, %%r40, %u;\nadd.s32 %%r42, %%r40, %%r41;\n", shift);
+	}
+	if (pick(w, 2))
+		put(w, "mul.lo.s32 %%r43, %%r42, %u;\nsub.s32 %%r%u, %%r%u, %%r43;\n", divisor, d, x);
+	else
+		put(w, "mad.lo.s32 %%r%u, %%r42, -%u, %%r%u;\n", d, divisor, x);
+}
+
 static void store(struct writer *w)
 {
 	uint32_t a = pick(w, REGS);
@@ -238,6 +274,8 @@ static void block(struct writer *w, uint32_t depth)
 			store(w);
 		else if (kind == 5)
 			compare(w, pick(w, 5));
+		else if (kind == 6)
+			remainder_of(w);
 		else
 			arithmetic(w);
 	}

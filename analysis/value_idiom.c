@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Differences whose two sides depend on each other: x - (x / d) * d in the forms that compilers give
+ * it (division by multiplication, rounding by masks). In: a subtraction or a multiply-add. Out: the
+ * remainder's range. Each form is accepted only if its constants make it exact for all contents of x.
+ */
+#include "analysis/value_private.h"
+
+__extension__ typedef unsigned __int128 uwide;
+
+struct walker {
+	struct evaluation e;
+	const struct function *fn;
+};
+
+/* The definition that an operand reads, through copies; NULL: none that computes something. */
+static const struct insn *definition(const struct walker *w, const struct operand *o, uint32_t *node)
+{
+	const struct values *vs = w->e.values;
+
+	for (uint32_t steps = 0; steps < 8; steps++) {
+		if (!o || o->kind != OPERAND_REG || o->imm || o->component || o->negated)
+			return NULL;
+		*node = vs->ssa.node_of[o - w->fn->operands];
+		if (*node == NONE || *node >= vs->nsolved)
+			return NULL;
+		const struct node *n = &vs->ssa.nodes[*node];
+
+		if (n->kind != NODE_DEF || n->previous != NONE)
+			return NULL;
+		const struct insn *insn = &w->fn->insns[n->insn];
+		const struct operand *d = insn_operand(w->fn, insn, 0), *s = insn_source(w->fn, insn, 0);
+
+		if (insn->op != OP_mov || d->kind != OPERAND_REG || !s || s->kind != OPERAND_REG)
+			return insn;
+		o = s;
+	}
+	return NULL;
+}
+
+/* The node that a register operand holds, copies looked through; NONE otherwise. */
+static uint32_t root(const struct walker *w, const struct operand *o)
+{
+	const struct values *vs = w->e.values;
+	uint32_t node = NONE;
+
+	for (uint32_t steps = 0; steps < 8; steps++) {
+		if (!o || o->kind != OPERAND_REG || o->imm || o->component || o->negated)
+			return node;
+		uint32_t next = vs->ssa.node_of[o - w->fn->operands];
+
+		if (next == NONE || next >= vs->nsolved)
+			return node;
+		node = next;
+		const struct node *n = &vs->ssa.nodes[node];
+
+		if (n->kind != NODE_DEF || n->previous != NONE || w->fn->insns[n->insn].op != OP_mov)
+			return node;
+		const struct insn *insn = &w->fn->insns[n->insn];
+		const struct operand *d = insn_operand(w->fn, insn, 0);
+
+		if (d->kind != OPERAND_REG)
+			return node;
+		o = insn_source(w->fn, insn, 0);
+	}
+	return node;
+}
+
+static bool constant(const struct walker *w, const struct operand *o, int64_t *c)
+{
+	if (!o || (o->kind != OPERAND_IMM && o->kind != OPERAND_REG))
+		return false;
+	struct value v = evaluate_operand((struct evaluation){w->e.values, NULL, 0, NULL}, 0, o);
+
+	return range_is_constant(&v, c);
+}
+
+static struct value reading(const struct walker *w, const struct operand *o, bool is_signed)
+{
+	struct value v = evaluate_operand(w->e, 0, o);
+
+	return is_signed ? range_signed(&v, 32) : range_unsigned(&v, 32);
+}
+
+/* floor(v * factor / 2^shift) == floor(v / d) for 0 <= v <= most? */
+static bool divides(uint64_t factor, uint32_t shift, uint64_t d, uint64_t most)
+{
+	uwide power = (uwide)1 << shift, product = (uwide)factor * d;
+
+	if (!d || product < power)
+		return false;
+	return (uwide)most * (product - power) < power;
+}
+
+/* The operand is the quotient of x (node) by d: in *is_signed whether x is read as signed. */
+static bool is_quotient(
+	const struct walker *w, const struct operand *o, uint32_t x, uint64_t d, bool *is_signed)
+{
+	uint32_t node;
+	const struct insn *insn = definition(w, o, &node);
+	int64_t k = 0, factor;
+
+	*is_signed = false;
+	if (!insn)
+		return false;
+	if (insn->op == OP_cvt) /* of the upper half of a wide product */
+		insn = definition(w, insn_source(w->fn, insn, 0), &node);
+	if (!insn)
+		return false;
+	const struct operand *a = insn_source(w->fn, insn, 0), *b = insn_source(w->fn, insn, 1);
+
+	if (insn->op == OP_div && root(w, a) == x && constant(w, b, &factor)) {
+		*is_signed = insn_type(insn, 0).is_signed;
+		return (uint64_t)factor == d;
+	}
+	if (insn->op == OP_shr && constant(w, b, &k) && root(w, a) == x && k >= 0 && k < 31) {
+		*is_signed = insn_type(insn, 0).is_signed; /* x >> k is x / 2^k rounded down */
+		return d == UINT64_C(1) << k && !*is_signed;
+	}
+	/* the sign is added to a signed quotient */
+	if (insn->op == OP_add) {
+		uint32_t other;
+		const struct insn *sign = definition(w, b, &other), *shift = definition(w, a, &node);
+		int64_t one;
+
+		if (!sign || !shift || sign->op != OP_shr || insn_type(sign, 0).is_signed ||
+			!constant(w, insn_source(w->fn, sign, 1), &one) || one != 31)
+			return false;
+		const struct insn *of = definition(w, insn_source(w->fn, sign, 0), &other);
+
+		/* the sign of x, or of the product, which has it too */
+		if (root(w, insn_source(w->fn, sign, 0)) != x &&
+			(!of || (of != shift && of != definition(w, insn_source(w->fn, shift, 0), &other))))
+			return false;
+		*is_signed = true;
+		insn = shift;
+		a = insn_source(w->fn, insn, 0);
+		b = insn_source(w->fn, insn, 1);
+	}
+	if (insn->op == OP_shr) {
+		if (!constant(w, b, &k) || k < 0 || k > 63 || insn_type(insn, 0).is_signed != *is_signed)
+			return false;
+		insn = definition(w, a, &node);
+		if (!insn)
+			return false;
+		a = insn_source(w->fn, insn, 0);
+		b = insn_source(w->fn, insn, 1);
+	}
+	if (insn->op != OP_mul || !constant(w, b, &factor))
+		return false;
+	bool high = insn_has(insn, MOD_hi), wide = insn_has(insn, MOD_wide);
+	struct type type = insn_type(insn, 0);
+
+	if (type.bits != 32 || (!high && !(wide && k >= 32)) || type.is_signed != *is_signed ||
+		root(w, a) != x)
+		return false;
+	uint32_t shift = (uint32_t)k + (high ? 32 : 0);
+
+	if (*is_signed)
+		return (int32_t)factor > 0 && shift < 64 &&
+			divides((uint32_t)factor, shift, d, UINT64_C(1) << 31);
+	struct value v = reading(w, a, false);
+
+	return shift < 100 && !range_is_empty(&v) &&
+		divides((uint32_t)factor, shift, d, (uint64_t)v.hi);
+}
+
+/* a - q * d */
+static bool remainder_of(const struct walker *w, const struct operand *a, const struct operand *q,
+	int64_t d, struct value *out)
+{
+	uint32_t x = root(w, a);
+	bool is_signed;
+
+	if (x == NONE || d <= 0 || d > INT32_MAX || !is_quotient(w, q, x, (uint64_t)d, &is_signed))
+		return false;
+	struct value v = reading(w, a, is_signed), divisor = range_constant(d);
+
+	*out = range_rem(&v, &divisor);
+	return true;
+}
+
+/* a - (y & -2^k), where y is a or a plus a small number. */
+static bool rounding_of(const struct walker *w, const struct operand *a, const struct insn *and_insn,
+	struct value *out)
+{
+	const struct operand *y = insn_source(w->fn, and_insn, 0);
+	uint32_t node, x = root(w, a);
+	int64_t mask;
+
+	if (x == NONE || !constant(w, insn_source(w->fn, and_insn, 1), &mask) || !mask ||
+		insn_type(and_insn, 0).bits != 32)
+		return false;
+	uint32_t bits = (uint32_t)mask, k = bits ? (uint32_t)__builtin_ctz(bits) : 32;
+	uint32_t top = 32 - (uint32_t)__builtin_clz(bits | 1);
+
+	/* ones from bit k up to bit top */
+	if (!k || k > 30 || bits != (uint32_t)(((UINT64_C(1) << top) - 1) & ~((UINT64_C(1) << k) - 1)))
+		return false;
+	struct value sum = reading(w, y, false), bias = range_constant(0);
+
+	if (top < 32 && (range_is_empty(&sum) || sum.hi >= INT64_C(1) << top))
+		return false; /* the mask cuts off more than low bits */
+	if (root(w, y) != x) {
+		const struct insn *add = definition(w, y, &node);
+
+		if (!add || add->op != OP_add)
+			return false;
+		const struct operand *p = insn_source(w->fn, add, 0), *q = insn_source(w->fn, add, 1);
+
+		if (root(w, p) != x) {
+			const struct operand *swap = p;
+
+			p = q;
+			q = swap;
+		}
+		if (!q || root(w, p) != x)
+			return false;
+		bias = reading(w, q, false);
+	}
+	/* a - (y - y mod 2^k) = (y mod 2^k) - bias */
+	struct value full = evaluate_operand(w->e, 0, y), low = range_unsigned(&full, k);
+
+	if (range_is_empty(&bias) || range_is_empty(&low) || bias.hi >= INT64_C(1) << 31)
+		return false;
+	*out = range_sub(&low, &bias, 32);
+	return true;
+}
+
+bool idiom_difference(struct evaluation e, const struct operand *a, const struct operand *b, struct value *out)
+{
+	struct walker w = {e, e.values->fn};
+	uint32_t node;
+	const struct insn *insn = definition(&w, b, &node);
+	int64_t d;
+
+	if (!insn)
+		return false;
+	if (insn->op == OP_and)
+		return rounding_of(&w, a, insn, out);
+	if (insn->op == OP_mul && insn_has(insn, MOD_lo) && insn_type(insn, 0).bits == 32 &&
+		constant(&w, insn_source(w.fn, insn, 1), &d))
+		return remainder_of(&w, a, insn_source(w.fn, insn, 0), d, out);
+	if (insn->op == OP_shl && insn_type(insn, 0).bits == 32 &&
+		constant(&w, insn_source(w.fn, insn, 1), &d) && d > 0 && d < 31)
+		return remainder_of(&w, a, insn_source(w.fn, insn, 0), INT64_C(1) << d, out);
+	return false;
+}
+
+bool idiom_multiply_add(struct evaluation e, const struct insn *insn, struct value *out)
+{
+	struct walker w = {e, e.values->fn};
+	const struct operand *q = insn_source(w.fn, insn, 0), *f = insn_source(w.fn, insn, 1),
+			     *a = insn_source(w.fn, insn, 2);
+	int64_t d;
+
+	if (!a || !insn_has(insn, MOD_lo) || insn_type(insn, 0).bits != 32 || !constant(&w, f, &d))
+		return false;
+	d = (int32_t)d;
+	return d < 0 && remainder_of(&w, a, q, -d, out);
+}
