@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: effects and values. Out: the accesses of shared and global memory, with the spaces that a generic
- * address can mean (provenance, ptx-proxies 3.5) and the bytes they may touch.
+ * In: effects and values. Out: the accesses of shared and global memory, with the spaces that a
+ * generic address can mean (provenance, ptx-proxies 3.5) and the bytes they may touch.
  */
 #include "analysis/access.h"
 
@@ -36,8 +36,9 @@ static void find_spaces(
 	if (!t->generic_address)
 		return;
 	if (v->space) {
-		uint8_t known = v->space & SPACE_SHARED ? v->space | (v->is_peer ? SPACE_CLUSTER : 0)
-							: v->space;
+		uint8_t known = v->space & SPACE_SHARED
+					? v->space | (v->is_peer ? SPACE_CLUSTER : 0)
+					: v->space;
 
 		a->spaces = spaces & known;
 		return;
@@ -90,7 +91,8 @@ static void add_touch(struct collector *c, uint32_t insn, uint8_t number)
 {
 	const struct touch *t = &c->cfg->effects[insn].touches[number];
 	const struct insn *i = &c->fn->insns[insn];
-	const struct operand *o = t->operand == UINT8_MAX ? NULL : insn_operand(c->fn, i, t->operand);
+	const struct operand *o =
+		t->operand == UINT8_MAX ? NULL : insn_operand(c->fn, i, t->operand);
 
 	if (t->mbarrier || (t->proxy != PROXY_GENERIC && t->proxy != PROXY_ASYNC) ||
 		!(t->spaces & (WINDOW | SPACE_GLOBAL)))

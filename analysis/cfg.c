@@ -2,8 +2,8 @@
 /*
  * In: a linked function. Out: its reachable basic blocks in reverse postorder, with dominators,
  * post-dominators and loop nesting. Blocks are first cut in text order ("raw"), then numbered.
- * Invariant: a block's successors are exactly where control can go (ISA 9.7.12); where the text does
- * not say (end of the body), an empty block stands for leaving the function.
+ * Invariant: a block's successors are exactly where control can go (ISA 9.7.12); where the text
+ * does not say (end of the body), an empty block stands for leaving the function.
  */
 #include "analysis/cfg.h"
 
@@ -14,18 +14,19 @@ struct builder {
 	const struct function *fn;
 	const struct effect *effects; /* may be NULL: then only opcodes say where control goes */
 	struct arena *arena;
-	uint32_t n;          /* instructions */
-	bool *leader;        /* by instruction, n included */
-	uint32_t *call_at;   /* CSR by instruction: linked calls that start there (n + 1 entries), or NULL */
+	uint32_t n;	   /* instructions */
+	bool *leader;	   /* by instruction, n included */
+	uint32_t *call_at; /* CSR by instruction: linked calls that start there (n + 1 entries), or
+			      NULL */
 	uint32_t *call_ids;
 	uint32_t *return_at; /* CSR by instruction: where a linked `ret` goes on, or NULL */
 	uint32_t *return_to;
-	bool *is_return;     /* a `ret` of a copy, not of the root */
-	bool *unknown;       /* the call may also go to an unknown callee, or NULL */
+	bool *is_return; /* a `ret` of a copy, not of the root */
+	bool *unknown;	 /* the call may also go to an unknown callee, or NULL */
 	/* raw blocks */
 	uint32_t nraw;
-	uint32_t *first;     /* nraw + 1 entries */
-	uint32_t *raw_of;    /* by instruction, n included */
+	uint32_t *first;  /* nraw + 1 entries */
+	uint32_t *raw_of; /* by instruction, n included */
 	uint32_t *succ_at, *succ, nsucc, succ_cap;
 	bool *exits, *traps;
 };
@@ -178,7 +179,8 @@ static void add_return(struct builder *b, uint32_t raw, uint32_t i)
 		add_successor(b, b->return_to[k]);
 }
 
-/* Successors that the last instruction of a raw block has by itself; true: control also falls through. */
+/* Successors that the last instruction of a raw block has by itself; true: control also falls
+ * through. */
 static bool leave_block(struct builder *b, uint32_t raw, uint32_t i)
 {
 	const struct insn *insn = &b->fn->insns[i];
@@ -324,8 +326,10 @@ static void number_blocks(struct builder *b, struct cfg *cfg, struct edges *e, b
 	for (uint32_t k = 0; k < n; k++) {
 		struct block *block = &cfg->blocks[k];
 
-		block->succ = (struct ids){e->succ + e->succ_at[k], e->succ_at[k + 1] - e->succ_at[k]};
-		block->pred = (struct ids){e->pred + e->pred_at[k], e->pred_at[k + 1] - e->pred_at[k]};
+		block->succ =
+			(struct ids){e->succ + e->succ_at[k], e->succ_at[k + 1] - e->succ_at[k]};
+		block->pred =
+			(struct ids){e->pred + e->pred_at[k], e->pred_at[k + 1] - e->pred_at[k]};
 	}
 }
 
@@ -349,8 +353,8 @@ static void reach_back(const struct edges *e, bool *reach, uint32_t *stack, uint
 	}
 }
 
-/* Which blocks get an edge to the virtual exit. Arms that only trap stay out of the tree, unless all
- * arms do; of each endless loop its last block stands for an exit. */
+/* Which blocks get an edge to the virtual exit. Arms that only trap stay out of the tree, unless
+ * all arms do; of each endless loop its last block stands for an exit. */
 static bool *choose_exits(
 	const struct cfg *cfg, const struct edges *e, const bool *traps, struct arena *arena)
 {
@@ -398,7 +402,8 @@ static void find_postdominators(
 			r.succ[ne++] = k;
 	r.succ_at[n + 1] = ne;
 	reverse_edges(arena, n + 1, &r);
-	dominators_find(&(struct graph){n + 1, r.succ_at, r.succ, r.pred_at, r.pred}, n, arena, &tree);
+	dominators_find(
+		&(struct graph){n + 1, r.succ_at, r.succ, r.pred_at, r.pred}, n, arena, &tree);
 	for (uint32_t k = 0; k < n; k++) {
 		cfg->blocks[k].ipdom = tree.idom[k] == n ? NONE : tree.idom[k];
 		cfg->blocks[k].pdom_enter = tree.enter[k];
@@ -427,7 +432,10 @@ static void find_loops(struct cfg *cfg, const struct graph *g, struct arena *are
 void cfg_build(const struct linked *linked, const struct effect *effects, struct arena *arena,
 	struct cfg *cfg)
 {
-	struct builder b = {.linked = linked, .fn = &linked->fn, .effects = effects, .arena = arena,
+	struct builder b = {.linked = linked,
+		.fn = &linked->fn,
+		.effects = effects,
+		.arena = arena,
 		.n = linked->fn.ninsns};
 	struct edges e;
 	struct dominators tree;

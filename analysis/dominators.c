@@ -13,7 +13,8 @@ struct forest {
 	uint32_t *semi, *ancestor, *label, *stack;
 };
 
-/* The vertex with the least semidominator on the way from v to the root of its tree in the forest. */
+/* The vertex with the least semidominator on the way from v to the root of its tree in the forest.
+ */
 static uint32_t evaluate(struct forest *f, uint32_t v)
 {
 	uint32_t n = 0;

@@ -12,7 +12,7 @@ struct graph {
 };
 
 struct dominators {
-	uint32_t *idom;          /* NONE: the root, or not reachable from it */
+	uint32_t *idom;		 /* NONE: the root, or not reachable from it */
 	uint32_t *enter, *leave; /* a dominates b iff enter[a] <= enter[b] < leave[a] */
 };
 

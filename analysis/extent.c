@@ -27,7 +27,8 @@ struct extents {
 	struct neighbours *neighbours;
 };
 
-static uint64_t number_bound(const struct extents *x, uint32_t insn, const struct operand *o, bool *exact)
+static uint64_t number_bound(
+	const struct extents *x, uint32_t insn, const struct operand *o, bool *exact)
 {
 	struct value v = value_of(x->values, insn, o);
 
@@ -49,8 +50,8 @@ static void collect_expectation(struct extents *x, uint32_t i)
 
 		if (o->kind != OPERAND_MEM)
 			continue;
-		struct expectation e = {i, o,
-			number_bound(x, i, insn_operand(x->fn, insn, k + 1), &exact)};
+		struct expectation e = {
+			i, o, number_bound(x, i, insn_operand(x->fn, insn, k + 1), &exact)};
 
 		ARENA_PUSH(x->arena, x->expected, x->nexpected, x->expected_cap, e);
 		return;
@@ -72,7 +73,8 @@ struct extents *extents_prepare(const struct function *fn, const struct cfg *cfg
 	return x;
 }
 
-/* Most bytes that a mbarrier of this copy waits for; a copy longer than that would never be awaited. */
+/* Most bytes that a mbarrier of this copy waits for; a copy longer than that would never be
+ * awaited. */
 static uint64_t expected_bytes(struct extents *x, uint32_t insn, uint8_t mbarrier)
 {
 	const struct operand *o =
@@ -139,7 +141,8 @@ static bool shape_of(const struct function *fn, const struct insn *insn, uint32_
 			if (at >= text.size || text.text[at] != "mnk"[k])
 				return false;
 			shape[k] = 0;
-			for (at++; at < text.size && text.text[at] >= '0' && text.text[at] <= '9'; at++)
+			for (at++; at < text.size && text.text[at] >= '0' && text.text[at] <= '9';
+				at++)
 				shape[k] = shape[k] * 10 + (uint32_t)(text.text[at] - '0');
 		}
 		return true;
@@ -147,7 +150,8 @@ static bool shape_of(const struct function *fn, const struct insn *insn, uint32_
 	return false;
 }
 
-/* Immediate trans-a / trans-b at the end of a 16-bit wgmma (ISA 9.7.15.5.2), when operand is A or B. */
+/* Immediate trans-a / trans-b at the end of a 16-bit wgmma (ISA 9.7.15.5.2), when operand is A or
+ * B. */
 static bool is_transposed(const struct extents *x, const struct insn *insn, uint8_t operand)
 {
 	const struct operand *a = insn_operand(x->fn, insn, 1);
@@ -239,7 +243,8 @@ static void wgmma_extent(struct extents *x, struct extent *e, uint32_t i, const 
 	round_to_row(x, e, row);
 }
 
-/* The instruction descriptor is not decoded: 256 rows at most, in either order (ISA 9.7.16.10.5). */
+/* The instruction descriptor is not decoded: 256 rows at most, in either order (ISA 9.7.16.10.5).
+ */
 static void tcgen05_extent(struct extent *e, const struct descriptor *d)
 {
 	e->bytes = ANY_BYTES;
@@ -286,7 +291,8 @@ struct extent extent_of(struct extents *x, uint32_t insn, const struct touch *t)
 		if (t->size_operand != UINT8_MAX && insn_operand(x->fn, i, t->size_operand))
 			e.bytes = number_bound(
 				x, insn, insn_operand(x->fn, i, t->size_operand), &e.exact);
-		if (e.bytes == ANY_BYTES && (t->spaces & (SPACE_SHARED | SPACE_CLUSTER)) && t->writes)
+		if (e.bytes == ANY_BYTES && (t->spaces & (SPACE_SHARED | SPACE_CLUSTER)) &&
+			t->writes)
 			limit_tensor(x, &e, insn, t);
 		break;
 	case EXTENT_TENSOR_LOAD:

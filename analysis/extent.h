@@ -5,11 +5,12 @@
 #include "analysis/access.h"
 
 struct extent {
-	struct value address;  /* perhaps moved down to the start of a swizzle row */
-	uint64_t bytes;        /* UINT64_MAX: to the end of the variable */
-	bool exact;            /* exactly these bytes, not only some of them */
+	struct value address; /* perhaps moved down to the start of a swizzle row */
+	uint64_t bytes;	      /* UINT64_MAX: to the end of the variable */
+	bool exact;	      /* exactly these bytes, not only some of them */
 	uint32_t assumptions;
-	bool has_ceiling;      /* under ASSUME_MAP_GAP no byte at or above `ceiling` (on the address's base) */
+	bool has_ceiling; /* under ASSUME_MAP_GAP no byte at or above `ceiling` (on the address's
+			     base) */
 	int64_t ceiling;
 };
 

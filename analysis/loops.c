@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cycles and their nesting by Havlak's method (TOPLAS 1997): heads are visited in falling preorder and
- * their bodies collapsed by union-find. Edges wait at the lowest common ancestor of their ends until
- * that is visited (Ramalingam, TOPLAS 1999), so each is looked at once, also in irreducible graphs.
- * A cycle with several entries counts under the one that the depth-first walk reached first, which is
- * enough for "how often does this run".
+ * Cycles and their nesting by Havlak's method (TOPLAS 1997): heads are visited in falling preorder
+ * and their bodies collapsed by union-find. Edges wait at the lowest common ancestor of their ends
+ * until that is visited (Ramalingam, TOPLAS 1999), so each is looked at once, also in irreducible
+ * graphs. A cycle with several entries counts under the one that the depth-first walk reached
+ * first, which is enough for "how often does this run".
  */
 #include "analysis/dominators.h"
 #include "analysis/preorder.h"
 
-void preorder_find(
-	const struct graph *g, uint32_t root, struct arena *arena, struct preorder *out)
+void preorder_find(const struct graph *g, uint32_t root, struct arena *arena, struct preorder *out)
 {
 	uint32_t *stack = ARENA_NEW(arena, uint32_t, g->n + 1);
 	uint32_t *next = ARENA_NEW(arena, uint32_t, g->n + 1);
@@ -60,9 +59,9 @@ struct nest {
 	struct edge *edges;
 	uint32_t nedges;
 	uint32_t *waiting; /* by lowest common ancestor: its first edge */
-	uint32_t *into;    /* by vertex that stands for a collapsed cycle: first edge that enters it */
-	uint32_t *back;    /* by head: first edge from its own subtree */
-	uint32_t *set;     /* union-find: the head that a vertex is collapsed into */
+	uint32_t *into; /* by vertex that stands for a collapsed cycle: first edge that enters it */
+	uint32_t *back; /* by head: first edge from its own subtree */
+	uint32_t *set;	/* union-find: the head that a vertex is collapsed into */
 	uint32_t *in_body; /* head whose body a vertex was put in last */
 	uint32_t *head;
 	uint32_t *body, nbody;
@@ -83,8 +82,9 @@ static void put_edge(struct nest *nest, uint32_t *list, uint32_t from, uint32_t 
 	*list = nest->nedges++;
 }
 
-/* Sorts the edges that leave u. `active` leads from a finished vertex to its nearest ancestor on the
- * way from the root to u, which is the lowest common ancestor with u (Tarjan's offline method). */
+/* Sorts the edges that leave u. `active` leads from a finished vertex to its nearest ancestor on
+ * the way from the root to u, which is the lowest common ancestor with u (Tarjan's offline method).
+ */
 static void sort_edges(struct nest *nest, uint32_t *active, uint32_t u)
 {
 	const struct graph *g = nest->g;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: two accesses. Out: whether they may touch the same bytes, by any threads in any iterations, and
- * why. Invariant: `may` is false only if no pair of concrete addresses of the two sets meets, or if the
- * named assumptions say so; whatever is unknown may touch.
+ * In: two accesses. Out: whether they may touch the same bytes, by any threads in any iterations,
+ * and why. Invariant: `may` is false only if no pair of concrete addresses of the two sets meets,
+ * or if the named assumptions say so; whatever is unknown may touch.
  */
 #include "analysis/access.h"
 #include "analysis/value_private.h"
@@ -46,7 +46,8 @@ struct bytes { /* starts lo, lo + stride, ..., hi; `size` bytes each */
 	uint32_t assumptions;
 };
 
-/* Offsets inside the variable: an access never leaves it (spec 2.6), whatever its address's range. */
+/* Offsets inside the variable: an access never leaves it (spec 2.6), whatever its address's range.
+ */
 static struct bytes inside(const struct value *v, uint64_t size, uint64_t variable)
 {
 	struct bytes b = {v->lo, v->hi, v->stride, size, true, v->assumptions};
@@ -85,13 +86,15 @@ static uint64_t modulo(int64_t v, uint64_t m)
 }
 
 /* Never the same byte? Gives the reason. */
-static bool apart(const struct bytes *x, const struct bytes *y, struct arena *arena, const char **why)
+static bool apart(
+	const struct bytes *x, const struct bytes *y, struct arena *arena, const char **why)
 {
 	int64_t xend = x->hi + (int64_t)x->size, yend = y->hi + (int64_t)y->size;
 	uint64_t g = range_gcd(x->stride, y->stride);
 
 	if (xend <= y->lo || yend <= x->lo) {
-		*why = phrase(arena, "offsets [%" PRId64 ",%" PRId64 ") and [%" PRId64 ",%" PRId64 ")", x->lo,
+		*why = phrase(arena,
+			"offsets [%" PRId64 ",%" PRId64 ") and [%" PRId64 ",%" PRId64 ")", x->lo,
 			xend, y->lo, yend);
 		return true;
 	}
@@ -100,14 +103,14 @@ static bool apart(const struct bytes *x, const struct bytes *y, struct arena *ar
 
 		if (d >= x->size && g - d >= y->size) {
 			*why = phrase(arena,
-				"never the same offset modulo %" PRIu64 ": %" PRIu64 " bytes at %" PRIu64
-				", %" PRIu64 " bytes at %" PRIu64,
+				"never the same offset modulo %" PRIu64 ": %" PRIu64
+				" bytes at %" PRIu64 ", %" PRIu64 " bytes at %" PRIu64,
 				g, x->size, modulo(x->lo, g), y->size, modulo(y->lo, g));
 			return true;
 		}
 	}
-	*why = phrase(arena, "offsets [%" PRId64 ",%" PRId64 ") and [%" PRId64 ",%" PRId64 ") meet", x->lo, xend,
-		y->lo, yend);
+	*why = phrase(arena, "offsets [%" PRId64 ",%" PRId64 ") and [%" PRId64 ",%" PRId64 ") meet",
+		x->lo, xend, y->lo, yend);
 	return false;
 }
 
@@ -140,8 +143,8 @@ static uint64_t variable_size(const struct values *vs, uint32_t symbol)
 	return s->unsized || s->is_extern ? 0 : s->size;
 }
 
-static enum confidence how_sure(const struct access *g, const struct access *a, const struct bytes *x,
-	const struct bytes *y)
+static enum confidence how_sure(const struct access *g, const struct access *a,
+	const struct bytes *x, const struct bytes *y)
 {
 	if (!x->bounded || !y->bounded)
 		return CONFIDENCE_LIKELY;
@@ -156,13 +159,14 @@ static enum confidence how_sure(const struct access *g, const struct access *a, 
 }
 
 /* A tensor copy stops below the mbarrier object that lies above it; is the other access there? */
-static bool ends_below(const struct access *copy, const struct value *address, const struct bytes *x,
-	const struct bytes *other, struct arena *arena, const char **why)
+static bool ends_below(const struct access *copy, const struct value *address,
+	const struct bytes *x, const struct bytes *other, struct arena *arena, const char **why)
 {
-	if (!copy->has_ceiling || address->base != copy->address.base || address->id != copy->address.id ||
-		other->lo < copy->ceiling || x->lo < 0)
+	if (!copy->has_ceiling || address->base != copy->address.base ||
+		address->id != copy->address.id || other->lo < copy->ceiling || x->lo < 0)
 		return false;
-	*why = phrase(arena, "a tensor copy from [%" PRId64 ",%" PRId64 "] stops below the mbarrier at %" PRId64,
+	*why = phrase(arena,
+		"a tensor copy from [%" PRId64 ",%" PRId64 "] stops below the mbarrier at %" PRId64,
 		x->lo, x->hi, copy->ceiling);
 	return true;
 }
@@ -195,14 +199,14 @@ static struct overlap in_one_variable(const struct values *vs, const struct acce
 	}
 	if (!o.may)
 		o.assumptions |= x.assumptions | y.assumptions | g->extent_assumptions |
-			a->extent_assumptions;
+				 a->extent_assumptions;
 	else
 		o.confidence = how_sure(g, a, &x, &y);
 	return o;
 }
 
-static struct overlap in_shared(const struct values *vs, const struct access *g, const struct access *a,
-	struct arena *arena)
+static struct overlap in_shared(const struct values *vs, const struct access *g,
+	const struct access *a, struct arena *arena)
 {
 	const struct value *p = &g->address, *q = &a->address;
 
@@ -214,8 +218,9 @@ static struct overlap in_shared(const struct values *vs, const struct access *g,
 	if (p->base == BASE_NUMBER && q->base == BASE_NUMBER && p->lo >= 0 && q->lo >= 0 &&
 		p->hi < INT32_MAX && q->hi < INT32_MAX)
 		return in_one_variable(vs, g, a, 0, arena);
-	return (struct overlap){
-		.may = true, .confidence = CONFIDENCE_POSSIBLE, .reason = "an address is not known"};
+	return (struct overlap){.may = true,
+		.confidence = CONFIDENCE_POSSIBLE,
+		.reason = "an address is not known"};
 }
 
 /* Two pointers whose every possible origin differs. */
@@ -226,15 +231,16 @@ static bool different_origins(const struct access *g, const struct access *a)
 	return x && y && !((x | y) & (ROOT_UNKNOWN | ROOT_SHARED | ROOT_LOCAL)) && !(x & y);
 }
 
-static struct overlap in_global(const struct values *vs, const struct access *g, const struct access *a,
-	const struct analysis_options *options, struct arena *arena)
+static struct overlap in_global(const struct values *vs, const struct access *g,
+	const struct access *a, const struct analysis_options *options, struct arena *arena)
 {
 	const struct value *p = &g->address, *q = &a->address;
 	bool distinct = options->assume & ASSUME_DISTINCT_PARAMS;
 	bool named = (p->base == BASE_PARAM || p->base == BASE_SYMBOL) &&
-		(q->base == BASE_PARAM || q->base == BASE_SYMBOL) && !g->hidden && !a->hidden;
-	struct overlap maybe = {
-		.may = true, .confidence = CONFIDENCE_POSSIBLE, .reason = "a global address is not known"};
+		     (q->base == BASE_PARAM || q->base == BASE_SYMBOL) && !g->hidden && !a->hidden;
+	struct overlap maybe = {.may = true,
+		.confidence = CONFIDENCE_POSSIBLE,
+		.reason = "a global address is not known"};
 
 	if (g->hidden != a->hidden) {
 		maybe.reason = "one address is inside a tensor map";
@@ -250,8 +256,8 @@ static struct overlap in_global(const struct values *vs, const struct access *g,
 
 		maybe.confidence = CONFIDENCE_LIKELY;
 		maybe.reason = "both go through the same pointer";
-		if (x.lo < -far || x.hi > far || y.lo < -far || y.hi > far || x.size > INT64_MAX / 4 ||
-			y.size > INT64_MAX / 4)
+		if (x.lo < -far || x.hi > far || y.lo < -far || y.hi > far ||
+			x.size > INT64_MAX / 4 || y.size > INT64_MAX / 4)
 			return maybe;
 		struct overlap o = {.may = true};
 
@@ -260,7 +266,7 @@ static struct overlap in_global(const struct values *vs, const struct access *g,
 			o.confidence = how_sure(g, a, &x, &y);
 		else
 			o.assumptions = x.assumptions | y.assumptions | g->extent_assumptions |
-				a->extent_assumptions;
+					a->extent_assumptions;
 		return o;
 	}
 	if (named && p->base == BASE_SYMBOL && q->base == BASE_SYMBOL)
@@ -308,7 +314,8 @@ struct overlap access_overlap(const struct values *vs, const struct accesses *ac
 			global.assumptions = 0, o = global;
 		else if (global.may && o.may) {
 			o.spaces |= SPACE_GLOBAL;
-			o.confidence = o.confidence > global.confidence ? o.confidence : global.confidence;
+			o.confidence =
+				o.confidence > global.confidence ? o.confidence : global.confidence;
 		} else if (!o.may) {
 			o.assumptions |= global.assumptions;
 		}
@@ -321,7 +328,8 @@ struct overlap access_overlap(const struct values *vs, const struct accesses *ac
 static struct access mbarrier_access(
 	const struct values *vs, uint32_t insn, const struct operand *o)
 {
-	struct access a = {.insn = insn, .bytes = 8, .exact = true, .object = NONE, .spaces = WINDOW};
+	struct access a = {
+		.insn = insn, .bytes = 8, .exact = true, .object = NONE, .spaces = WINDOW};
 
 	a.address = value_of(vs, insn, o);
 	if (a.address.base == BASE_SYMBOL)
@@ -339,7 +347,8 @@ bool access_same_mbarrier(const struct values *vs, uint32_t insn_a, const struct
 	struct access b = mbarrier_access(vs, insn_b, operand_b);
 
 	(void)options;
-	/* the 64-bit objects are aligned to their size (ISA 9.7.13.15), so two that overlap are one */
+	/* the 64-bit objects are aligned to their size (ISA 9.7.13.15), so two that overlap are one
+	 */
 	struct overlap o = in_shared(vs, &a, &b, NULL);
 
 	if (!o.may)

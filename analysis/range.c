@@ -98,8 +98,8 @@ bool range_subset(const struct value *a, const struct value *of, uint32_t bits)
 		return false;
 	if (a->lo < of->lo || a->hi > of->hi)
 		return false;
-	return !of->stride || (a->stride % of->stride == 0 &&
-				      residue((wide)a->lo - of->lo, of->stride) == 0);
+	return !of->stride ||
+	       (a->stride % of->stride == 0 && residue((wide)a->lo - of->lo, of->stride) == 0);
 }
 
 uint32_t range_trailing_zeros(const struct value *v)
@@ -124,13 +124,14 @@ uint32_t range_trailing_zeros(const struct value *v)
 	return 0;
 }
 
-/* All register contents that agree with the set's low bits: what is left when the bounds are lost. */
+/* All register contents that agree with the set's low bits: what is left when the bounds are lost.
+ */
 static struct value spread(const struct value *v, int64_t lo, int64_t hi, uint32_t bits)
 {
 	bool number = v->base == BASE_NUMBER;
-	uint64_t step = !number ? UINT64_C(1) << range_trailing_zeros(v)
-		: v->stride	? power_part(v->stride)
-				: 0;
+	uint64_t step = !number	    ? UINT64_C(1) << range_trailing_zeros(v)
+			: v->stride ? power_part(v->stride)
+				    : 0;
 	int64_t first = number ? v->lo : 0;
 	struct value out;
 
@@ -185,7 +186,8 @@ struct value range_signed(const struct value *v, uint32_t bits)
 	if (bits < 63)
 		return into_window(v, -(INT64_C(1) << (bits - 1)), bits);
 	/* without an upper bound it may be read as negative */
-	bool one_sided = v->hi > VALUE_FAR && v->lo >= -VALUE_FAR && !(v->assumptions & ASSUME_NO_WRAP);
+	bool one_sided =
+		v->hi > VALUE_FAR && v->lo >= -VALUE_FAR && !(v->assumptions & ASSUME_NO_WRAP);
 
 	return v->base == BASE_NUMBER && !one_sided ? *v : spread(v, -FAR_END, FAR_END, bits);
 }
@@ -268,7 +270,8 @@ struct value range_join(const struct value *a, const struct value *b, uint32_t b
 				: spread(&low, -FAR_END, FAR_END, bits);
 	} else {
 		wide lo = a->lo < b->lo ? a->lo : b->lo, hi = a->hi > b->hi ? a->hi : b->hi;
-		uint64_t apart = (uint64_t)(a->lo > b->lo ? (wide)a->lo - b->lo : (wide)b->lo - a->lo);
+		uint64_t apart =
+			(uint64_t)(a->lo > b->lo ? (wide)a->lo - b->lo : (wide)b->lo - a->lo);
 		uint64_t stride = range_gcd(range_gcd(a->stride, b->stride), apart);
 
 		out.lo = (int64_t)lo;
@@ -337,7 +340,8 @@ struct value range_meet(const struct value *a, const struct value *b, uint32_t b
 	bool a_far = a->lo < -VALUE_FAR || a->hi > VALUE_FAR;
 	bool b_far = b->lo < -VALUE_FAR || b->hi > VALUE_FAR;
 
-	/* one register content may stand in both as different numbers: then no bounds can be mixed */
+	/* one register content may stand in both as different numbers: then no bounds can be mixed
+	 */
 	if (a_far || b_far)
 		return a_far ? *b : *a;
 	if (bits < 63 && (wide)hi - lo >= (wide)1 << bits) {
@@ -471,15 +475,16 @@ struct value range_mul(const struct value *a, const struct value *b, uint32_t bi
 	if (range_is_constant(a, &c) && c == 1)
 		return *b;
 	struct value x = as_number(a, bits), y = as_number(b, bits);
-	wide corner[4] = {(wide)x.lo * y.lo, (wide)x.lo * y.hi, (wide)x.hi * y.lo, (wide)x.hi * y.hi};
+	wide corner[4] = {
+		(wide)x.lo * y.lo, (wide)x.lo * y.hi, (wide)x.hi * y.lo, (wide)x.hi * y.hi};
 	wide lo = corner[0], hi = corner[0];
 
 	for (int i = 1; i < 4; i++) {
 		lo = corner[i] < lo ? corner[i] : lo;
 		hi = corner[i] > hi ? corner[i] : hi;
 	}
-	/* (x + i*s) * (y + j*t) = x*y + multiples of s*y, t*x, s*t; steps that do not fit are dropped
-	 * to their common power of two */
+	/* (x + i*s) * (y + j*t) = x*y + multiples of s*y, t*x, s*t; steps that do not fit are
+	 * dropped to their common power of two */
 	uint64_t stride;
 	wide sy = (wide)x.stride * (y.lo < 0 ? -(wide)y.lo : y.lo);
 	wide tx = (wide)y.stride * (x.lo < 0 ? -(wide)x.lo : x.lo);
@@ -521,10 +526,11 @@ struct value range_shl(const struct value *v, const struct value *amount, uint32
 
 		return range_mul(v, &factor, bits);
 	}
-	if (amount->base == BASE_NUMBER && amount->lo >= 0 && amount->hi < 32 && amount->hi < (int64_t)bits) {
+	if (amount->base == BASE_NUMBER && amount->lo >= 0 && amount->hi < 32 &&
+		amount->hi < (int64_t)bits) {
 		/* 2^k for each k of the range: multiples of the least one */
-		struct value factor = range_span(
-			INT64_C(1) << amount->lo, INT64_C(1) << amount->hi, UINT64_C(1) << amount->lo);
+		struct value factor = range_span(INT64_C(1) << amount->lo, INT64_C(1) << amount->hi,
+			UINT64_C(1) << amount->lo);
 
 		factor.assumptions = amount->assumptions;
 		return range_mul(v, &factor, bits);

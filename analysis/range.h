@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arithmetic on sets of numbers: base + { lo, lo + stride, ..., hi }, as struct value. A set stands for
- * register contents modulo 2^bits: adding, subtracting and multiplying need no care for wrap-around,
- * everything else first brings its input into the type's own range. Results cover all concrete ones.
+ * Arithmetic on sets of numbers: base + { lo, lo + stride, ..., hi }, as struct value. A set stands
+ * for register contents modulo 2^bits: adding, subtracting and multiplying need no care for
+ * wrap-around, everything else first brings its input into the type's own range. Results cover all
+ * concrete ones.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations that look at bits or at the order of numbers. Shifts right, divisions and comparisons
- * take numbers in their type's range; and, or, xor take any set and use the base's alignment, so that
- * an address stays an address when only its free low bits change.
+ * The operations that look at bits or at the order of numbers. Shifts right, divisions and
+ * comparisons take numbers in their type's range; and, or, xor take any set and use the base's
+ * alignment, so that an address stays an address when only its free low bits change.
  */
 #include "analysis/range.h"
 
@@ -70,9 +70,10 @@ struct value range_div(const struct value *a, const struct value *b)
 
 	if (range_is_constant(b, &d) && d > 0) {
 		bool even = a->stride % (uint64_t)d == 0 && a->lo % d == 0 && a->hi <= VALUE_FAR &&
-			a->lo >= -VALUE_FAR;
+			    a->lo >= -VALUE_FAR;
 
-		return between(real_lo(a) / d, real_hi(a) / d, even ? a->stride / (uint64_t)d : 1, flags);
+		return between(
+			real_lo(a) / d, real_hi(a) / d, even ? a->stride / (uint64_t)d : 1, flags);
 	}
 	wide most = real_hi(a) > -real_lo(a) ? real_hi(a) : -real_lo(a);
 	bool positive = a->lo >= 0 && b->lo >= 0;
@@ -113,9 +114,10 @@ struct value range_rem(const struct value *a, const struct value *b)
 	}
 	uint64_t step = range_gcd(a->stride, (uint64_t)d);
 	int64_t least = a->lo < 0 ? -(d - 1) : 0;
-	int64_t first = least + (int64_t)(((a->lo % (int64_t)step) - (least % (int64_t)step) +
-						  2 * (int64_t)step) %
-					 (int64_t)step);
+	int64_t first =
+		least +
+		(int64_t)(((a->lo % (int64_t)step) - (least % (int64_t)step) + 2 * (int64_t)step) %
+			  (int64_t)step);
 
 	return between(first, d - 1, step, flags);
 }
@@ -148,8 +150,8 @@ struct value range_mulhi(const struct value *a, const struct value *b, uint32_t 
 
 	if (bits > 32)
 		return between(-(wide)VALUE_FAR * 2, (wide)VALUE_FAR * 2, 1, flags);
-	wide corner[4] = {(wide)a->lo * b->lo, (wide)a->lo * b->hi, (wide)a->hi * b->lo,
-		(wide)a->hi * b->hi};
+	wide corner[4] = {
+		(wide)a->lo * b->lo, (wide)a->lo * b->hi, (wide)a->hi * b->lo, (wide)a->hi * b->hi};
 	wide lo = corner[0], hi = corner[0];
 
 	for (int i = 1; i < 4; i++) {
@@ -179,7 +181,7 @@ static struct value align_down(const struct value *v, uint32_t k)
 	if (range_trailing_zeros(v) >= k)
 		return out;
 	bool aligned = v->base == BASE_NUMBER ||
-		((v->base == BASE_SYMBOL || v->base == BASE_DERIVED) && v->aux >= k);
+		       ((v->base == BASE_SYMBOL || v->base == BASE_DERIVED) && v->aux >= k);
 
 	if (!aligned) { /* the base's own low bits are unknown */
 		out.lo -= size - 1;
@@ -197,9 +199,9 @@ static struct value align_down(const struct value *v, uint32_t k)
 	}
 	out.lo = v->lo & ~(size - 1);
 	out.hi = v->hi & ~(size - 1);
-	out.stride = out.lo == out.hi ? 0
-		: v->stride % (uint64_t)size == 0 ? v->stride
-						  : (uint64_t)size;
+	out.stride = out.lo == out.hi		       ? 0
+		     : v->stride % (uint64_t)size == 0 ? v->stride
+						       : (uint64_t)size;
 	return out;
 }
 
@@ -222,7 +224,8 @@ static struct value mask_with(const struct value *v, uint64_t mask, uint32_t bit
 
 	if (mask == (all & ~((UINT64_C(1) << k) - 1))) /* only low bits are cleared */
 		return k >= 62 ? range_top(bits) : align_down(v, k);
-	/* shared memory addresses have 18 bits: a mask that keeps those leaves an address as it is */
+	/* shared memory addresses have 18 bits: a mask that keeps those leaves an address as it is
+	 */
 	bool contiguous = mask == (fill_bits(mask) & ~((UINT64_C(1) << k) - 1));
 
 	if (contiguous && top >= 18 && (v->base == BASE_SYMBOL || v->base == BASE_DERIVED) &&
@@ -260,13 +263,15 @@ struct value range_and(const struct value *a, const struct value *b, uint32_t bi
 		uint32_t za = range_trailing_zeros(&x), zb = range_trailing_zeros(&y);
 		uint32_t zeros = za > zb ? za : zb;
 
-		out = range_span(0, x.hi < y.hi ? x.hi : y.hi, UINT64_C(1) << (zeros < 62 ? zeros : 62));
+		out = range_span(
+			0, x.hi < y.hi ? x.hi : y.hi, UINT64_C(1) << (zeros < 62 ? zeros : 62));
 	}
 	out.assumptions = flags;
 	return range_fit(out, bits);
 }
 
-/* The two have no set bit in common: all members of `low` are below what `high` is a multiple of. */
+/* The two have no set bit in common: all members of `low` are below what `high` is a multiple of.
+ */
 static bool apart(const struct value *high, const struct value *low)
 {
 	uint32_t zeros = range_trailing_zeros(high);
@@ -315,7 +320,7 @@ static struct value stir(const struct value *v, const struct value *low)
 		return out;
 	}
 	bool aligned = v->base == BASE_NUMBER ||
-		((v->base == BASE_SYMBOL || v->base == BASE_DERIVED) && v->aux >= k);
+		       ((v->base == BASE_SYMBOL || v->base == BASE_DERIVED) && v->aux >= k);
 
 	if (aligned) {
 		out.lo = v->lo & -size;

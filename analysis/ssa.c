@@ -2,21 +2,22 @@
 /*
  * In: a function and its graph. Out: nodes of the registers asked for. Phis stand on the iterated
  * dominance frontier of the definitions (Cytron and others, TOPLAS 1991), but only those that a use
- * can see are made. Invariant: every use is dominated by the node it reads, so two nodes seen at one
- * place belong to the same pass through their common loops.
+ * can see are made. Invariant: every use is dominated by the node it reads, so two nodes seen at
+ * one place belong to the same pass through their common loops.
  */
 #include "analysis/ssa.h"
 
 #include "analysis/regs.h"
 
 struct ssa_scratch { /* by block, valid where stamp[block] == current register + 1 */
-	uint32_t *stamp, *first_def, *last_def; /* indices into the definitions; NONE: no definition */
-	uint32_t *frontier_stamp;               /* block has a phi place */
-	uint32_t *phi;                          /* its node, or NONE */
-	uint32_t *reach_stamp, *reach;          /* node at the block's entry */
+	uint32_t *stamp, *first_def,
+		*last_def;	       /* indices into the definitions; NONE: no definition */
+	uint32_t *frontier_stamp;      /* block has a phi place */
+	uint32_t *phi;		       /* its node, or NONE */
+	uint32_t *reach_stamp, *reach; /* node at the block's entry */
 	uint32_t *stack, *path;
-	uint32_t *frontier_at, *frontier;       /* dominance frontiers, CSR; made on first need */
-	uint32_t undefined;                     /* node of the current register, or NONE */
+	uint32_t *frontier_at, *frontier; /* dominance frontiers, CSR; made on first need */
+	uint32_t undefined;		  /* node of the current register, or NONE */
 };
 
 struct counter {
@@ -155,8 +156,8 @@ static uint32_t new_node(struct ssa *s, struct node node)
 	return s->n - 1;
 }
 
-/* Dominance frontiers by walking from each join's predecessors up to its dominator. A walk stops at a
- * block that already has the join: the blocks above it have it too. */
+/* Dominance frontiers by walking from each join's predecessors up to its dominator. A walk stops at
+ * a block that already has the join: the blocks above it have it too. */
 static void walk_frontiers(struct ssa *s, uint32_t *count, bool fill)
 {
 	const struct cfg *cfg = s->cfg;
@@ -229,7 +230,8 @@ static void place_phis(struct ssa *s, uint32_t reg, uint32_t mark)
 static uint32_t undefined_node(struct ssa *s, uint32_t reg)
 {
 	if (s->scratch->undefined == NONE)
-		s->scratch->undefined = new_node(s, (struct node){NODE_UNDEFINED, reg, 0, NONE, NONE, 0});
+		s->scratch->undefined =
+			new_node(s, (struct node){NODE_UNDEFINED, reg, 0, NONE, NONE, 0});
 	return s->scratch->undefined;
 }
 
@@ -356,8 +358,8 @@ static void fill_phis(struct ssa *s, uint32_t reg, uint32_t from, uint32_t mark)
 		for (uint32_t i = 0; i < block->pred.n; i++) {
 			uint32_t p = block->pred.v[i];
 			uint32_t value = s->scratch->stamp[p] == mark
-				? s->def_node[s->scratch->last_def[p]]
-				: reach(s, reg, p, mark);
+						 ? s->def_node[s->scratch->last_def[p]]
+						 : reach(s, reg, p, mark);
 
 			s->inputs[input + i] = value;
 		}
@@ -385,8 +387,8 @@ void ssa_register(struct ssa *s, uint32_t reg)
 	for (uint32_t u = s->use_at[reg]; u < s->use_at[reg + 1]; u++) {
 		uint32_t at = s->use_insn[u];
 		uint32_t node = simple && s->def_at[reg] < s->def_at[reg + 1]
-			? s->def_node[s->def_at[reg]]
-			: node_at(s, reg, at, mark);
+					? s->def_node[s->def_at[reg]]
+					: node_at(s, reg, at, mark);
 
 		if (s->use_slot[u] == NONE)
 			s->guard_of[at] = node;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Single-assignment form of the registers that somebody asks about, one register at a time: a node for
- * each definition, for each place where definitions meet (phi), and for "nothing written yet".
+ * Single-assignment form of the registers that somebody asks about, one register at a time: a node
+ * for each definition, for each place where definitions meet (phi), and for "nothing written yet".
  */
 #pragma once
 
@@ -13,9 +13,10 @@ struct node {
 	uint8_t kind;
 	uint32_t reg;
 	uint32_t block;
-	uint32_t insn;     /* DEF */
-	uint32_t previous; /* guarded DEF: the node whose value stays when the guard fails, or NONE */
-	uint32_t input;    /* PHI: inputs[input + k] comes along predecessor k of the block */
+	uint32_t insn;	   /* DEF */
+	uint32_t previous; /* guarded DEF: the node whose value stays when the guard fails, or NONE
+			    */
+	uint32_t input;	   /* PHI: inputs[input + k] comes along predecessor k of the block */
 };
 
 struct ssa {
@@ -25,10 +26,11 @@ struct ssa {
 	struct node *nodes;
 	uint32_t n, cap;
 	uint32_t *inputs, ninputs, inputs_cap;
-	uint32_t *use_at, *use_insn, *use_slot; /* by register: uses; slot: operand index, or NONE for the guard */
+	uint32_t *use_at, *use_insn,
+		*use_slot; /* by register: uses; slot: operand index, or NONE for the guard */
 	uint32_t *def_at, *def_insn, *def_node; /* by register: definitions in text order */
-	bool *done;        /* by register: its nodes exist */
-	uint32_t *node_of; /* by operand index: the node that a REG operand reads, or NONE */
+	bool *done;				/* by register: its nodes exist */
+	uint32_t *node_of;  /* by operand index: the node that a REG operand reads, or NONE */
 	uint32_t *guard_of; /* by instruction: the node that its guard reads, or NONE */
 	struct ssa_scratch *scratch;
 };

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Answers are cached and rare registers are put into SSA form on demand; neither changes an answer. */
+/* Answers are cached and rare registers are put into SSA form on demand; neither changes an answer.
+ */
 static struct values *cache_of(const struct values *vs)
 {
 	return (struct values *)(uintptr_t)vs;
@@ -57,10 +58,11 @@ static struct value look(const struct values *vs, uint32_t insn, const struct op
 	uint32_t fuel = 100;
 
 	context_at_insn(cache_of(vs), insn, &context);
-	struct value v = evaluate_operand(
-		(struct evaluation){cache_of(vs), &context, 12, &fuel}, insn, o);
+	struct value v =
+		evaluate_operand((struct evaluation){cache_of(vs), &context, 12, &fuel}, insn, o);
 
-	if (range_is_empty(&v)) /* contradicting conditions: dead code, or rounding; say what is known without */
+	if (range_is_empty(&v)) /* contradicting conditions: dead code, or rounding; say what is
+				   known without */
 		v = evaluate_operand((struct evaluation){cache_of(vs), NULL, 0, NULL}, insn, o);
 	return finished(v);
 }
@@ -112,7 +114,6 @@ int value_decided(const struct values *vs, uint32_t insn)
 	return (v.lo != 0) != i->guard_negated;
 }
 
-
 static struct ids collect_definitions(struct values *vs, uint32_t node)
 {
 	struct ssa *ssa = &vs->ssa;
@@ -132,12 +133,14 @@ static struct ids collect_definitions(struct values *vs, uint32_t node)
 		if (node_x->kind == NODE_DEF) {
 			ARENA_PUSH(arena, out, n, cap, node_x->insn);
 			if (node_x->previous != NONE)
-				ARENA_PUSH(arena, vs->stack, depth, vs->stack_cap, node_x->previous);
+				ARENA_PUSH(
+					arena, vs->stack, depth, vs->stack_cap, node_x->previous);
 		}
 		if (node_x->kind != NODE_PHI)
 			continue;
 		for (uint32_t i = 0; i < vs->cfg->blocks[node_x->block].pred.n; i++)
-			ARENA_PUSH(arena, vs->stack, depth, vs->stack_cap, ssa->inputs[node_x->input + i]);
+			ARENA_PUSH(arena, vs->stack, depth, vs->stack_cap,
+				ssa->inputs[node_x->input + i]);
 	}
 	return (struct ids){out, n};
 }
@@ -168,7 +171,7 @@ static bool zero_for_first(const struct values *vs, const struct operand *o, uin
 {
 	if (o->kind == OPERAND_SPECIAL)
 		return o->special == SPECIAL_TID_X || o->special == SPECIAL_TID_Y ||
-			o->special == SPECIAL_TID_Z || o->special == SPECIAL_LANEID;
+		       o->special == SPECIAL_TID_Z || o->special == SPECIAL_LANEID;
 	if (o->kind == OPERAND_IMM)
 		return o->imm == 0;
 	if (o->kind != OPERAND_REG || o->imm || o->component || !depth)
@@ -195,7 +198,7 @@ static bool zero_for_first(const struct values *vs, const struct operand *o, uin
 		return zero_for_first(vs, a, depth - 1);
 	case OP_shfl: /* lane 0 of a full warp gives its own */
 		return insn_has(insn, MOD_idx) && b && b->kind == OPERAND_IMM && b->imm == 0 &&
-			zero_for_first(vs, a, depth - 1);
+		       zero_for_first(vs, a, depth - 1);
 	case OP_and:
 	case OP_mul:
 		return zero_for_first(vs, a, depth - 1) || (b && zero_for_first(vs, b, depth - 1));
@@ -221,7 +224,8 @@ static bool first_thread_holds(const struct values *vs, uint32_t node, bool hold
 	if (insn->op == OP_elect)
 		return holds;
 	if (insn->op == OP_not && a && a->kind == OPERAND_REG)
-		return first_thread_holds(vs, vs->ssa.node_of[a - vs->fn->operands], !holds, depth - 1);
+		return first_thread_holds(
+			vs, vs->ssa.node_of[a - vs->fn->operands], !holds, depth - 1);
 	if (insn->op != OP_setp || !a || !b || insn_source(vs->fn, insn, 2) ||
 		insn_type(insn, 0).is_float || !zero_for_first(vs, a, 8))
 		return false;
@@ -273,7 +277,8 @@ static int put_bound(char *out, size_t size, int64_t v)
 
 static int put_name(const struct values *vs, uint32_t symbol, char *out, size_t size)
 {
-	struct slice name = names_text(vs->fn->module->names, function_symbol(vs->fn, symbol)->name);
+	struct slice name =
+		names_text(vs->fn->module->names, function_symbol(vs->fn, symbol)->name);
 
 	return snprintf(out, size, "%.*s", (int)name.size, name.text);
 }

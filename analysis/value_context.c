@@ -3,12 +3,13 @@
  * In: a place. Out: conditions that hold there, as constraints on nodes: those of the branches that
  * lead to it on one arm only, taken apart through predicate logic and comparisons, and carried
  * backwards through arithmetic that can be undone (tid >> 5 == 2 restricts tid).
- * Why it is sound to use a constraint on any node whose definition dominates the branch: in strict SSA
- * the node was not computed again between the branch and the place (see ssa.c).
+ * Why it is sound to use a constraint on any node whose definition dominates the branch: in strict
+ * SSA the node was not computed again between the branch and the place (see ssa.c).
  */
 #include "analysis/value_private.h"
 
-/* The last instruction of the only predecessor decides, under a guard, whether this block is entered. */
+/* The last instruction of the only predecessor decides, under a guard, whether this block is
+ * entered. */
 static uint32_t entry_branch(const struct values *vs, uint32_t b)
 {
 	const struct cfg *cfg = vs->cfg;
@@ -45,7 +46,9 @@ void context_find_controls(struct values *vs)
 	for (uint32_t b = 0; b < cfg->n; b++) {
 		uint32_t up = cfg->blocks[b].idom;
 
-		vs->control[b] = entry_branch(vs, b) != NONE ? b : up == NONE ? NONE : vs->control[up];
+		vs->control[b] = entry_branch(vs, b) != NONE ? b
+				 : up == NONE		     ? NONE
+							     : vs->control[up];
 	}
 }
 
@@ -62,8 +65,8 @@ static uint32_t operand_node(const struct values *vs, const struct operand *o)
 }
 
 /* The node's contents lie in [lo, hi] when read as type; false when the reading may wrap. */
-static bool reading(const struct values *vs, uint32_t node, uint32_t bits, bool is_signed,
-	struct value *out)
+static bool reading(
+	const struct values *vs, uint32_t node, uint32_t bits, bool is_signed, struct value *out)
 {
 	*out = vs->at[node];
 	if (range_is_empty(out))
@@ -125,8 +128,8 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 		if (to.bits > from.bits) /* the same number, read in the narrow type */
 			out->bits = from.bits, out->is_signed = from.is_signed;
 		return to.bits == from.bits ||
-			(to.bits > from.bits && c->bits == to.bits &&
-				(from.is_signed == c->is_signed || !from.is_signed));
+		       (to.bits > from.bits && c->bits == to.bits &&
+			       (from.is_signed == c->is_signed || !from.is_signed));
 	}
 	case OP_add:
 	case OP_sub:
@@ -135,7 +138,8 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 			return false;
 		if (insn->op == OP_sub)
 			k = -k;
-		if (k > VALUE_FAR / 2 || k < -VALUE_FAR / 2 || y.lo < -VALUE_FAR || y.hi > VALUE_FAR)
+		if (k > VALUE_FAR / 2 || k < -VALUE_FAR / 2 || y.lo < -VALUE_FAR ||
+			y.hi > VALUE_FAR)
 			return false;
 		if (type.bits < 63 && !c->is_signed && k >= INT64_C(1) << (type.bits - 1))
 			k -= INT64_C(1) << type.bits;
@@ -170,8 +174,9 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 			k = INT64_C(1) << k;
 		}
 		if (k <= 0 || k > INT32_MAX || type.bits != c->bits ||
-			!reading(vs, source, c->bits, c->is_signed, &y) || y.lo < -(VALUE_FAR / k) ||
-			y.hi > VALUE_FAR / k || !fits(y.lo * k, y.hi * k, c->bits, c->is_signed))
+			!reading(vs, source, c->bits, c->is_signed, &y) ||
+			y.lo < -(VALUE_FAR / k) || y.hi > VALUE_FAR / k ||
+			!fits(y.lo * k, y.hi * k, c->bits, c->is_signed))
 			return false;
 		out->lo = c->lo >= 0 ? (c->lo + k - 1) / k : c->lo / k;
 		out->hi = c->hi >= 0 ? c->hi / k : -((-c->hi + k - 1) / k);
@@ -190,8 +195,8 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 	}
 }
 
-/* The value is the same in all lanes of a warp as long as blocks are one-dimensional: multiples of a
- * warp by %tid.x, and what is computed from them. */
+/* The value is the same in all lanes of a warp as long as blocks are one-dimensional: multiples of
+ * a warp by %tid.x, and what is computed from them. */
 static bool same_in_warp(const struct values *vs, uint32_t node, uint32_t depth)
 {
 	if (!known(vs, node) || !depth)
@@ -203,7 +208,8 @@ static bool same_in_warp(const struct values *vs, uint32_t node, uint32_t depth)
 
 	if (n->previous != NONE || !a)
 		return false;
-	if (insn->op == OP_shr && constant_source(vs, insn, 1, &k) && k >= 5 && a->kind == OPERAND_REG) {
+	if (insn->op == OP_shr && constant_source(vs, insn, 1, &k) && k >= 5 &&
+		a->kind == OPERAND_REG) {
 		uint32_t source = operand_node(vs, a);
 
 		if (!known(vs, source))
@@ -217,8 +223,8 @@ static bool same_in_warp(const struct values *vs, uint32_t node, uint32_t depth)
 	}
 	if (insn->op == OP_shr || insn->op == OP_and || insn->op == OP_cvt || insn->op == OP_mov ||
 		insn->op == OP_LINK_MOV || insn->op == OP_shl || insn->op == OP_add) {
-		bool constant = insn->op == OP_cvt || insn->op == OP_mov || insn->op == OP_LINK_MOV ||
-			constant_source(vs, insn, 1, &k);
+		bool constant = insn->op == OP_cvt || insn->op == OP_mov ||
+				insn->op == OP_LINK_MOV || constant_source(vs, insn, 1, &k);
 
 		return constant && same_in_warp(vs, operand_node(vs, a), depth - 1);
 	}
@@ -251,16 +257,16 @@ static void put(const struct values *vs, struct context *context, struct constra
 
 static enum compare inverse(enum compare c)
 {
-	static const uint8_t other[] = {COMPARE_NONE, COMPARE_NE, COMPARE_EQ, COMPARE_GE, COMPARE_GT,
-		COMPARE_LE, COMPARE_LT};
+	static const uint8_t other[] = {COMPARE_NONE, COMPARE_NE, COMPARE_EQ, COMPARE_GE,
+		COMPARE_GT, COMPARE_LE, COMPARE_LT};
 
 	return (enum compare)other[c];
 }
 
 static enum compare mirror(enum compare c)
 {
-	static const uint8_t other[] = {COMPARE_NONE, COMPARE_EQ, COMPARE_NE, COMPARE_GT, COMPARE_GE,
-		COMPARE_LT, COMPARE_LE};
+	static const uint8_t other[] = {COMPARE_NONE, COMPARE_EQ, COMPARE_NE, COMPARE_GT,
+		COMPARE_GE, COMPARE_LT, COMPARE_LE};
 
 	return (enum compare)other[c];
 }
@@ -269,8 +275,12 @@ static enum compare mirror(enum compare c)
 static void put_comparison(const struct values *vs, struct context *context, uint32_t node,
 	enum compare c, struct value bound, struct type type)
 {
-	struct constraint out = {.node = node, .bits = type.bits, .is_signed = type.is_signed,
-		.lo = INT64_MIN, .hi = INT64_MAX, .assumptions = bound.assumptions};
+	struct constraint out = {.node = node,
+		.bits = type.bits,
+		.is_signed = type.is_signed,
+		.lo = INT64_MIN,
+		.hi = INT64_MAX,
+		.assumptions = bound.assumptions};
 
 	if (node == NONE || node >= vs->nsolved || range_is_empty(&bound))
 		return;
@@ -320,8 +330,8 @@ static void put_comparison(const struct values *vs, struct context *context, uin
 	put(vs, context, out);
 }
 
-static void add_comparison(
-	struct values *vs, struct context *context, const struct insn *insn, uint32_t at, bool holds)
+static void add_comparison(struct values *vs, struct context *context, const struct insn *insn,
+	uint32_t at, bool holds)
 {
 	struct type type = insn_type(insn, 0);
 	const struct operand *a = insn_source(vs->fn, insn, 0), *b = insn_source(vs->fn, insn, 1);
@@ -358,7 +368,8 @@ static void push_operand(const struct values *vs, struct goal *stack, uint32_t *
 }
 
 /* r = selp(1, 0, p): true means p. */
-static bool boolean_select(const struct values *vs, uint32_t node, const struct operand **p, bool *sense)
+static bool boolean_select(
+	const struct values *vs, uint32_t node, const struct operand **p, bool *sense)
 {
 	int64_t one, zero;
 
@@ -389,12 +400,15 @@ static void take_apart(struct values *vs, struct context *context, struct goal g
 
 	switch (insn->op) {
 	case OP_setp:
-		if (d->kind == OPERAND_PAIR && insn_slot(vs->fn, insn, vs->ssa.nodes[goal.node].reg))
-			goal.holds = !goal.holds; /* the second result is the complement of the comparison */
+		if (d->kind == OPERAND_PAIR &&
+			insn_slot(vs->fn, insn, vs->ssa.nodes[goal.node].reg))
+			goal.holds = !goal.holds; /* the second result is the complement of the
+						     comparison */
 		if (insn_source(vs->fn, insn, 2)) {
 			/* p = (a cmp b) op c */
 			bool all = insn_has(insn, MOD_and) && goal.holds && d->kind != OPERAND_PAIR;
-			bool none = insn_has(insn, MOD_or) && !goal.holds && d->kind != OPERAND_PAIR;
+			bool none =
+				insn_has(insn, MOD_or) && !goal.holds && d->kind != OPERAND_PAIR;
 
 			if (!all && !none)
 				return;
@@ -439,8 +453,8 @@ void context_add(struct values *vs, struct context *context, uint32_t predicate,
 		struct goal goal = stack[--n];
 
 		if (context->n < CONTEXT_MAX) /* the predicate itself */
-			context->v[context->n++] = (struct constraint){.node = goal.node,
-				.bits = 8, .lo = goal.holds, .hi = goal.holds};
+			context->v[context->n++] = (struct constraint){
+				.node = goal.node, .bits = 8, .lo = goal.holds, .hi = goal.holds};
 		take_apart(vs, context, goal, stack, &n);
 	}
 }

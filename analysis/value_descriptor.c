@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix descriptors of wgmma and tcgen05 (ISA 9.7.15.5.1, 9.7.16.4.1): bits 0-13 hold a shared address
- * divided by 16. A DESCRIPTOR value keeps the start address as base + [lo, hi] in bytes and, where they
- * are known, the other 50 bits. Shared addresses have 18 bits, so the field never overflows for a
- * start inside its variable.
+ * Matrix descriptors of wgmma and tcgen05 (ISA 9.7.15.5.1, 9.7.16.4.1): bits 0-13 hold a shared
+ * address divided by 16. A DESCRIPTOR value keeps the start address as base + [lo, hi] in bytes
+ * and, where they are known, the other 50 bits. Shared addresses have 18 bits, so the field never
+ * overflows for a start inside its variable.
  */
 #include "analysis/value_private.h"
 
@@ -16,7 +16,8 @@ static uint32_t kind_id(struct values *vs, struct descriptor_kind kind)
 		const struct descriptor_kind *k = &vs->descriptors[i];
 
 		if (k->base == kind.base && k->id == kind.id && k->aux == kind.aux &&
-			k->space == kind.space && k->high_known == kind.high_known && k->high == kind.high)
+			k->space == kind.space && k->high_known == kind.high_known &&
+			k->high == kind.high)
 			return i;
 	}
 	ARENA_PUSH(vs->arena, vs->descriptors, vs->ndescriptors, vs->descriptors_cap, kind);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * In: a node and what its operands can hold. Out: what it can hold. Operands come from the solved
- * values, or are evaluated anew a few steps deep where a context (conditions that hold at the place)
- * can make them narrower. Invariant: the result covers every concrete result (ISA 9.7.1 to 9.7.9).
+ * values, or are evaluated anew a few steps deep where a context (conditions that hold at the
+ * place) can make them narrower. Invariant: the result covers every concrete result (ISA 9.7.1
+ * to 9.7.9).
  */
 #include "analysis/value_private.h"
 
@@ -14,7 +15,8 @@ static struct value any(uint32_t bits)
 static struct value type_range(struct type type)
 {
 	if (type.is_signed && type.bits < 64)
-		return range_span(-(INT64_C(1) << (type.bits - 1)), (INT64_C(1) << (type.bits - 1)) - 1, 1);
+		return range_span(
+			-(INT64_C(1) << (type.bits - 1)), (INT64_C(1) << (type.bits - 1)) - 1, 1);
 	return any(type.bits);
 }
 
@@ -124,7 +126,8 @@ static struct value evaluate_register(struct evaluation e, uint32_t node)
 		--*e.fuel;
 	const struct node *n = &vs->ssa.nodes[node];
 
-	/* only pure arithmetic depends on nothing but its operands, as they are at the place of use */
+	/* only pure arithmetic depends on nothing but its operands, as they are at the place of use
+	 */
 	if (n->kind != NODE_DEF || n->previous != NONE ||
 		!insn_is_arithmetic(&vs->fn->insns[n->insn]) || range_is_empty(&v))
 		return v;
@@ -219,7 +222,7 @@ static struct value number(const struct operation *op, uint32_t k)
 static bool has_descriptor(const struct value *a, const struct value *b)
 {
 	return (a->base == BASE_DESCRIPTOR) != (b->base == BASE_DESCRIPTOR) && !range_is_empty(a) &&
-		!range_is_empty(b);
+	       !range_is_empty(b);
 }
 
 static struct value sum(const struct operation *op, const struct value *a, const struct value *b)
@@ -232,7 +235,8 @@ static struct value sum(const struct operation *op, const struct value *a, const
 	return range_add(a, b, op->type.bits);
 }
 
-static struct value difference(const struct operation *op, const struct value *a, const struct value *b)
+static struct value difference(
+	const struct operation *op, const struct value *a, const struct value *b)
 {
 	struct value zero = range_constant(0);
 
@@ -244,7 +248,8 @@ static struct value difference(const struct operation *op, const struct value *a
 	return range_sub(a, b, op->type.bits);
 }
 
-static struct value product(const struct operation *op, const struct value *x, const struct value *y)
+static struct value product(
+	const struct operation *op, const struct value *x, const struct value *y)
 {
 	if (insn_has(op->insn, MOD_wide)) {
 		struct value a = in_type(x, op->type), b = in_type(y, op->type);
@@ -277,10 +282,11 @@ static struct value evaluate_mad(const struct operation *op)
 static bool is_shared_address(const struct value *v)
 {
 	return (v->base == BASE_SYMBOL || v->base == BASE_DERIVED) && v->space &&
-		!(v->space & ~(SPACE_SHARED | SPACE_CLUSTER));
+	       !(v->space & ~(SPACE_SHARED | SPACE_CLUSTER));
 }
 
-static struct value shift_right(const struct operation *op, struct value v, const struct value *amount)
+static struct value shift_right(
+	const struct operation *op, struct value v, const struct value *amount)
 {
 	int64_t k;
 
@@ -292,7 +298,8 @@ static struct value shift_right(const struct operation *op, struct value v, cons
 	return range_shr(&v, amount);
 }
 
-static struct value bits_and(const struct operation *op, const struct value *a, const struct value *b)
+static struct value bits_and(
+	const struct operation *op, const struct value *a, const struct value *b)
 {
 	int64_t c;
 
@@ -305,7 +312,8 @@ static struct value bits_and(const struct operation *op, const struct value *a, 
 	return range_and(a, b, op->type.bits);
 }
 
-static struct value bits_or(const struct operation *op, const struct value *a, const struct value *b)
+static struct value bits_or(
+	const struct operation *op, const struct value *a, const struct value *b)
 {
 	if (has_descriptor(a, b))
 		return a->base == BASE_DESCRIPTOR ? descriptor_or(op->e.values, a, b)
@@ -315,7 +323,8 @@ static struct value bits_or(const struct operation *op, const struct value *a, c
 	return range_or(a, b, op->type.bits);
 }
 
-static struct value bits_xor(const struct operation *op, const struct value *a, const struct value *b)
+static struct value bits_xor(
+	const struct operation *op, const struct value *a, const struct value *b)
 {
 	if (a->base == BASE_DESCRIPTOR || b->base == BASE_DESCRIPTOR)
 		return any(op->type.bits);
@@ -328,8 +337,8 @@ static struct value extract(const struct operation *op)
 	struct value a = source(op, 0), position = source(op, 1), length = source(op, 2);
 	int64_t p, n;
 
-	if (!range_is_constant(&position, &p) || !range_is_constant(&length, &n) || p < 0 || n <= 0 ||
-		p + n > op->type.bits)
+	if (!range_is_constant(&position, &p) || !range_is_constant(&length, &n) || p < 0 ||
+		n <= 0 || p + n > op->type.bits)
 		return any(op->type.bits);
 	if (p == 4 && n >= 14 && is_shared_address(&a))
 		return descriptor_from_address(op->e.values, &a);
@@ -346,11 +355,11 @@ static struct value insert(const struct operation *op)
 		     length = source(op, 3);
 	int64_t p, n;
 
-	if (!range_is_constant(&position, &p) || !range_is_constant(&length, &n) || p < 0 || n <= 0 ||
-		p + n > op->type.bits || n > 62)
+	if (!range_is_constant(&position, &p) || !range_is_constant(&length, &n) || p < 0 ||
+		n <= 0 || p + n > op->type.bits || n > 62)
 		return any(op->type.bits);
 	struct value low = range_constant((int64_t)((UINT64_C(1) << n) - 1)),
-		     keep = range_constant((int64_t)~(((UINT64_C(1) << n) - 1) << p));
+		     keep = range_constant((int64_t) ~(((UINT64_C(1) << n) - 1) << p));
 
 	a = bits_and(op, &a, &low);
 	if (a.base == BASE_DESCRIPTOR && p)
@@ -374,8 +383,9 @@ static struct value convert(const struct operation *op)
 			return v.base == BASE_DESCRIPTOR && from.bits == 16 ? v : type_range(to);
 		/* addresses of shared memory have 32 bits at most: widening keeps them */
 		if (v.base == BASE_DESCRIPTOR)
-			return to.bits < 64 && from.bits == 64 ? descriptor_half(op->e.values, &v, false)
-							       : v;
+			return to.bits < 64 && from.bits == 64
+				       ? descriptor_half(op->e.values, &v, false)
+				       : v;
 		if (v.base == BASE_PARAM && to.bits > from.bits) {
 			v = in_type(&v, from);
 			return v;
@@ -386,7 +396,8 @@ static struct value convert(const struct operation *op)
 	}
 	uint32_t narrow = from.bits < to.bits ? from.bits : to.bits;
 
-	if (to.bits <= from.bits) /* keep the low bits; read as the new type when it is extended later */
+	if (to.bits <=
+		from.bits) /* keep the low bits; read as the new type when it is extended later */
 		return to.bits < op->bits ? in_type(&v, to) : range_fit(v, narrow);
 	return in_type(&v, from);
 }
@@ -414,7 +425,8 @@ static struct value evaluate_mapa(const struct operation *op)
 {
 	struct value v = source(op, 0);
 	const struct operand *rank = insn_source(op->e.values->fn, op->insn, 1);
-	bool own = rank && rank->kind == OPERAND_SPECIAL && rank->special == SPECIAL_CLUSTER_CTARANK;
+	bool own =
+		rank && rank->kind == OPERAND_SPECIAL && rank->special == SPECIAL_CLUSTER_CTARANK;
 
 	if (rank && rank->kind == OPERAND_REG) {
 		const struct values *vs = op->e.values;
@@ -425,7 +437,7 @@ static struct value evaluate_mapa(const struct operation *op)
 			const struct operand *from = insn_source(vs->fn, def, 0);
 
 			own = def->op == OP_mov && from && from->kind == OPERAND_SPECIAL &&
-				from->special == SPECIAL_CLUSTER_CTARANK;
+			      from->special == SPECIAL_CLUSTER_CTARANK;
 		}
 	}
 	v.is_peer = true;
@@ -467,7 +479,8 @@ static struct value select(const struct operation *op)
 		if (!arm.e.fuel)
 			arm.e.fuel = &fuel;
 		v[k] = source(&arm, k);
-		if (range_is_empty(&condition) || condition.hi < 1 - (int64_t)k || condition.lo > 1 - (int64_t)k)
+		if (range_is_empty(&condition) || condition.hi < 1 - (int64_t)k ||
+			condition.lo > 1 - (int64_t)k)
 			v[k] = range_empty();
 	}
 	return merge(op, &v[0], &v[1]);
@@ -568,22 +581,26 @@ static struct value move(const struct operation *op)
 		if (range_is_empty(&v))
 			return v;
 		if (v.base == BASE_DESCRIPTOR)
-			return d->count == 2 ? descriptor_half(vs, &v, op->slot == 1) : any(op->bits);
+			return d->count == 2 ? descriptor_half(vs, &v, op->slot == 1)
+					     : any(op->bits);
 		if (!op->slot && op->bits >= 32)
-			return v.base == BASE_PARAM ? range_unsigned(&v, op->bits) : range_fit(v, op->bits);
+			return v.base == BASE_PARAM ? range_unsigned(&v, op->bits)
+						    : range_fit(v, op->bits);
 		v = range_unsigned(&v, op->bits * d->count);
 		k = range_constant((int64_t)(op->slot * op->bits));
 		v = range_shr(&v, &k);
 		return range_unsigned(&v, op->bits);
 	}
 	if (s->kind == OPERAND_LIST) { /* pack */
-		const struct operand *low = operand_child(fn, s, 0), *high = operand_child(fn, s, 1);
+		const struct operand *low = operand_child(fn, s, 0),
+				     *high = operand_child(fn, s, 1);
 
 		if (s->count != 2 || (op->bits != 64 && op->bits != 32))
 			return any(op->bits);
 		uint32_t half = op->bits / 2;
 		struct value a = evaluate_operand(op->e, op->index, low),
-			     b = evaluate_operand(op->e, op->index, high), shift = range_constant(half);
+			     b = evaluate_operand(op->e, op->index, high),
+			     shift = range_constant(half);
 
 		if (range_is_empty(&a) || range_is_empty(&b))
 			return range_empty();
@@ -618,7 +635,8 @@ static struct value evaluate_abs(const struct operation *op)
 /* lop3 d, a, b, c, table: the tables of single two-input functions; others by their width. */
 static struct value logic3(const struct operation *op)
 {
-	struct value table = source(op, 3), a = source(op, 0), b = source(op, 1), c = source(op, 2), t;
+	struct value table = source(op, 3), a = source(op, 0), b = source(op, 1), c = source(op, 2),
+		     t;
 	int64_t which;
 
 	if (!range_is_constant(&table, &which))
@@ -688,9 +706,9 @@ static struct value permute(const struct operation *op)
 	}
 	if (b.lo == 0 && b.hi == 0 && b.base == BASE_NUMBER) {
 		bool byte = (s & 0xf) < 4 && (s >> 4 & 0xf) >= 4 && (s >> 8 & 0xf) >= 4 &&
-			(s >> 12 & 0xf) >= 4;
+			    (s >> 12 & 0xf) >= 4;
 		bool half = (s & 0xf) < 4 && (s >> 4 & 0xf) < 4 && (s >> 8 & 0xf) >= 4 &&
-			(s >> 12 & 0xf) >= 4 && !(s & 0x8888);
+			    (s >> 12 & 0xf) >= 4 && !(s & 0x8888);
 
 		if (byte && !(s & 0x8888))
 			return range_span(0, 255, 1);
@@ -716,11 +734,11 @@ static struct value logic1(const struct operation *op)
 	switch (op->insn->op) {
 	case OP_and:
 		return a.hi == 0 || b.hi == 0 ? range_constant(0)
-			: both		      ? range_constant(1)
+		       : both		      ? range_constant(1)
 					      : range_span(0, 1, 1);
 	case OP_or:
 		return a.lo == 1 || b.lo == 1 ? range_constant(1)
-			: both		      ? range_constant(0)
+		       : both		      ? range_constant(0)
 					      : range_span(0, 1, 1);
 	default:
 		return both ? range_constant(a.lo ^ b.lo) : range_span(0, 1, 1);
@@ -815,7 +833,8 @@ static struct value other(const struct operation *op)
 	case OP_ld:
 	case OP_ldu:
 		return load(op);
-	case OP_shfl: /* another lane's value of the same register, at the same place (ISA 9.7.9.6) */
+	case OP_shfl: /* another lane's value of the same register, at the same place (ISA 9.7.9.6)
+		       */
 		return op->slot ? range_span(0, 1, 1) : source(op, 0);
 	case OP_elect:
 		return op->slot ? range_span(0, 1, 1) : range_span(0, 31, 1);
@@ -854,7 +873,8 @@ struct value evaluate_definition(struct evaluation e, uint32_t node)
 		else if (op.type.bits == 1)
 			return logic1(&op);
 		else if (op.type.is_float || !op.type.bits || insn_has(insn, MOD_sat))
-			v = insn->op == OP_cvt || insn->op == OP_cvta ? arithmetic(&op) : any(op.bits);
+			v = insn->op == OP_cvt || insn->op == OP_cvta ? arithmetic(&op)
+								      : any(op.bits);
 		else
 			v = arithmetic(&op);
 	}

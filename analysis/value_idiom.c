@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Differences whose two sides depend on each other: x - (x / d) * d in the forms that compilers give
- * it (division by multiplication, rounding by masks). In: a subtraction or a multiply-add. Out: the
- * remainder's range. Each form is accepted only if its constants make it exact for all contents of x.
+ * Differences whose two sides depend on each other: x - (x / d) * d in the forms that compilers
+ * give it (division by multiplication, rounding by masks). In: a subtraction or a multiply-add.
+ * Out: the remainder's range. Each form is accepted only if its constants make it exact for all
+ * contents of x.
  */
 #include "analysis/value_private.h"
 
@@ -14,7 +15,8 @@ struct walker {
 };
 
 /* The definition that an operand reads, through copies; NULL: none that computes something. */
-static const struct insn *definition(const struct walker *w, const struct operand *o, uint32_t *node)
+static const struct insn *definition(
+	const struct walker *w, const struct operand *o, uint32_t *node)
 {
 	const struct values *vs = w->e.values;
 
@@ -29,7 +31,8 @@ static const struct insn *definition(const struct walker *w, const struct operan
 		if (n->kind != NODE_DEF || n->previous != NONE)
 			return NULL;
 		const struct insn *insn = &w->fn->insns[n->insn];
-		const struct operand *d = insn_operand(w->fn, insn, 0), *s = insn_source(w->fn, insn, 0);
+		const struct operand *d = insn_operand(w->fn, insn, 0),
+				     *s = insn_source(w->fn, insn, 0);
 
 		if (insn->op != OP_mov || d->kind != OPERAND_REG || !s || s->kind != OPERAND_REG)
 			return insn;
@@ -54,7 +57,8 @@ static uint32_t root(const struct walker *w, const struct operand *o)
 		node = next;
 		const struct node *n = &vs->ssa.nodes[node];
 
-		if (n->kind != NODE_DEF || n->previous != NONE || w->fn->insns[n->insn].op != OP_mov)
+		if (n->kind != NODE_DEF || n->previous != NONE ||
+			w->fn->insns[n->insn].op != OP_mov)
 			return node;
 		const struct insn *insn = &w->fn->insns[n->insn];
 		const struct operand *d = insn_operand(w->fn, insn, 0);
@@ -120,7 +124,8 @@ static bool is_quotient(
 	/* the sign is added to a signed quotient */
 	if (insn->op == OP_add) {
 		uint32_t other;
-		const struct insn *sign = definition(w, b, &other), *shift = definition(w, a, &node);
+		const struct insn *sign = definition(w, b, &other),
+				  *shift = definition(w, a, &node);
 		int64_t one;
 
 		if (!sign || !shift || sign->op != OP_shr || insn_type(sign, 0).is_signed ||
@@ -130,7 +135,8 @@ static bool is_quotient(
 
 		/* the sign of x, or of the product, which has it too */
 		if (root(w, insn_source(w->fn, sign, 0)) != x &&
-			(!of || (of != shift && of != definition(w, insn_source(w->fn, shift, 0), &other))))
+			(!of || (of != shift &&
+					of != definition(w, insn_source(w->fn, shift, 0), &other))))
 			return false;
 		*is_signed = true;
 		insn = shift;
@@ -138,7 +144,8 @@ static bool is_quotient(
 		b = insn_source(w->fn, insn, 1);
 	}
 	if (insn->op == OP_shr) {
-		if (!constant(w, b, &k) || k < 0 || k > 63 || insn_type(insn, 0).is_signed != *is_signed)
+		if (!constant(w, b, &k) || k < 0 || k > 63 ||
+			insn_type(insn, 0).is_signed != *is_signed)
 			return false;
 		insn = definition(w, a, &node);
 		if (!insn)
@@ -158,11 +165,11 @@ static bool is_quotient(
 
 	if (*is_signed)
 		return (int32_t)factor > 0 && shift < 64 &&
-			divides((uint32_t)factor, shift, d, UINT64_C(1) << 31);
+		       divides((uint32_t)factor, shift, d, UINT64_C(1) << 31);
 	struct value v = reading(w, a, false);
 
 	return shift < 100 && !range_is_empty(&v) &&
-		divides((uint32_t)factor, shift, d, (uint64_t)v.hi);
+	       divides((uint32_t)factor, shift, d, (uint64_t)v.hi);
 }
 
 /* a - q * d */
@@ -181,8 +188,8 @@ static bool remainder_of(const struct walker *w, const struct operand *a, const 
 }
 
 /* a - (y & -2^k), where y is a or a plus a small number. */
-static bool rounding_of(const struct walker *w, const struct operand *a, const struct insn *and_insn,
-	struct value *out)
+static bool rounding_of(const struct walker *w, const struct operand *a,
+	const struct insn *and_insn, struct value *out)
 {
 	const struct operand *y = insn_source(w->fn, and_insn, 0);
 	uint32_t node, x = root(w, a);
@@ -195,7 +202,8 @@ static bool rounding_of(const struct walker *w, const struct operand *a, const s
 	uint32_t top = 32 - (uint32_t)__builtin_clz(bits | 1);
 
 	/* ones from bit k up to bit top */
-	if (!k || k > 30 || bits != (uint32_t)(((UINT64_C(1) << top) - 1) & ~((UINT64_C(1) << k) - 1)))
+	if (!k || k > 30 ||
+		bits != (uint32_t)(((UINT64_C(1) << top) - 1) & ~((UINT64_C(1) << k) - 1)))
 		return false;
 	struct value sum = reading(w, y, false), bias = range_constant(0);
 
@@ -206,7 +214,8 @@ static bool rounding_of(const struct walker *w, const struct operand *a, const s
 
 		if (!add || add->op != OP_add)
 			return false;
-		const struct operand *p = insn_source(w->fn, add, 0), *q = insn_source(w->fn, add, 1);
+		const struct operand *p = insn_source(w->fn, add, 0),
+				     *q = insn_source(w->fn, add, 1);
 
 		if (root(w, p) != x) {
 			const struct operand *swap = p;
@@ -227,7 +236,8 @@ static bool rounding_of(const struct walker *w, const struct operand *a, const s
 	return true;
 }
 
-bool idiom_difference(struct evaluation e, const struct operand *a, const struct operand *b, struct value *out)
+bool idiom_difference(
+	struct evaluation e, const struct operand *a, const struct operand *b, struct value *out)
 {
 	struct walker w = {e, e.values->fn};
 	uint32_t node;

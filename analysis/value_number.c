@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * In: solved nodes. Out: a number per node, equal only for equal values: the hash-consed expression
- * over SSA definitions. What cannot be an expression (loads, phis, guarded definitions, votes) gets a
- * number of its own.
+ * over SSA definitions. What cannot be an expression (loads, phis, guarded definitions, votes) gets
+ * a number of its own.
  */
 #include "analysis/value_private.h"
 
@@ -86,7 +86,7 @@ static uint32_t number_of_node(struct values *vs, uint32_t node)
 static bool volatile_special(uint8_t special)
 {
 	return special == SPECIAL_CLOCK || special == SPECIAL_OTHER || special == SPECIAL_WARPID ||
-		special == SPECIAL_SMID;
+	       special == SPECIAL_SMID;
 }
 
 static uint32_t operand_number(struct values *vs, const struct operand *o)
@@ -114,7 +114,8 @@ static uint32_t operand_number(struct values *vs, const struct operand *o)
 		key[2] = (uint64_t)o->imm;
 		return intern(vs, key, true);
 	case OPERAND_REG:
-		if (o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands || o->component)
+		if (o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands ||
+			o->component)
 			return fresh(vs, false);
 		number = number_of_node(vs, vs->ssa.node_of[o - vs->fn->operands]);
 		if (o->negated) {
@@ -160,14 +161,14 @@ static bool has_expression(const struct insn *insn)
 {
 	if (insn->op == OP_ld)
 		return insn_has(insn, MOD_param) || insn_has(insn, MOD_const) ||
-			insn_has(insn, MOD_param__entry);
-	if (insn->op == OP_addc || insn->op == OP_subc || insn->op == OP_set || insn_has(insn, MOD_cc))
+		       insn_has(insn, MOD_param__entry);
+	if (insn->op == OP_addc || insn->op == OP_subc || insn->op == OP_set ||
+		insn_has(insn, MOD_cc))
 		return false;
 	return insn_is_arithmetic(insn) || insn->op == OP_elect || insn->op == OP_getctarank;
 }
 
-static bool list_number(
-	struct values *vs, const struct operand *o, uint64_t *out, bool *invariant)
+static bool list_number(struct values *vs, const struct operand *o, uint64_t *out, bool *invariant)
 {
 	uint64_t key[KEY_WORDS] = {0};
 
@@ -198,7 +199,8 @@ static uint32_t expression(struct values *vs, const struct node *n)
 	if (n->previous != NONE || !has_expression(insn) || insn->count > 5)
 		return fresh(vs, false);
 	if (insn->op == OP_mov || insn->op == OP_LINK_MOV) {
-		const struct operand *d = insn_operand(vs->fn, insn, 0), *s = insn_source(vs->fn, insn, 0);
+		const struct operand *d = insn_operand(vs->fn, insn, 0),
+				     *s = insn_source(vs->fn, insn, 0);
 
 		if (d->kind == OPERAND_REG && s && s->kind != OPERAND_LIST)
 			return operand_number(vs, s);
@@ -238,9 +240,9 @@ void values_number(struct values *vs)
 		uint32_t node = vs->order[r];
 		const struct node *n = &vs->ssa.nodes[node];
 
-		vs->number[node] = n->kind == NODE_DEF ? expression(vs, n)
-			: n->kind == NODE_PHI	       ? phi_number(vs, n)
-						       : fresh(vs, false);
+		vs->number[node] = n->kind == NODE_DEF	 ? expression(vs, n)
+				   : n->kind == NODE_PHI ? phi_number(vs, n)
+							 : fresh(vs, false);
 	}
 }
 

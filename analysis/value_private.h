@@ -5,8 +5,8 @@
 #include "analysis/range.h"
 #include "analysis/ssa.h"
 
-/* "The contents of `node`, read as a signed or unsigned number of `bits` bits, lie in [lo, hi]"; with
- * `excludes`: are not lo. */
+/* "The contents of `node`, read as a signed or unsigned number of `bits` bits, lie in [lo, hi]";
+ * with `excludes`: are not lo. */
 struct constraint {
 	uint32_t node;
 	uint8_t bits;
@@ -23,15 +23,16 @@ struct context {
 	struct constraint v[CONTEXT_MAX];
 };
 
-struct descriptor_kind { /* what all values of one DESCRIPTOR id share; lo, hi, stride: bytes of the start */
+struct descriptor_kind { /* what all values of one DESCRIPTOR id share; lo, hi, stride: bytes of the
+			    start */
 	uint8_t base, space; /* of the start address */
 	bool high_known;
 	uint32_t id, aux;
-	uint64_t high;       /* register contents without the 14 bits of the start */
+	uint64_t high; /* register contents without the 14 bits of the start */
 };
 
-struct derived_base { /* an aligned-up address: the same for all threads */
-	uint32_t key;        /* value number of the address before alignment */
+struct derived_base {	     /* an aligned-up address: the same for all threads */
+	uint32_t key;	     /* value number of the address before alignment */
 	struct value parent; /* where it can lie */
 };
 
@@ -42,32 +43,33 @@ struct values {
 	struct arena *arena;
 	struct budget *budget;
 	bool is_entry;
-	bool flat;                /* only %tid.x is read */
-	uint32_t threads[3];      /* most threads per dimension, and in all */
+	bool flat;	     /* only %tid.x is read */
+	uint32_t threads[3]; /* most threads per dimension, and in all */
 	uint32_t threads_total;
-	bool exact_threads;       /* .reqntid */
-	uint32_t dynamic_shared;  /* symbol that stands for all .extern .shared arrays, or NONE */
+	bool exact_threads;	 /* .reqntid */
+	uint32_t dynamic_shared; /* symbol that stands for all .extern .shared arrays, or NONE */
 	struct ssa ssa;
-	uint32_t nsolved;         /* nodes with a value */
-	struct value *at;         /* by node */
-	uint32_t *order;          /* solved nodes in order of evaluation */
+	uint32_t nsolved;	   /* nodes with a value */
+	struct value *at;	   /* by node */
+	uint32_t *order;	   /* solved nodes in order of evaluation */
 	uint32_t *user_at, *users; /* by node: nodes that read it */
-	struct ids *definitions;  /* by node, filled on demand: see value_definitions */
+	struct ids *definitions;   /* by node, filled on demand: see value_definitions */
 	uint32_t ndefinitions;
 	uint32_t *seen, walk, *stack, stack_cap; /* scratch of that walk; seen: by node */
-	uint32_t *control;        /* by block: nearest dominator (or itself) entered on one arm of a branch */
+	uint32_t *control; /* by block: nearest dominator (or itself) entered on one arm of a branch
+			    */
 	struct descriptor_kind *descriptors;
 	uint32_t ndescriptors, descriptors_cap;
 	struct derived_base *derived;
 	uint32_t nderived, derived_cap;
-	bool *varies;             /* by node: not the same in all threads of the CTA */
-	uint32_t *number;         /* by node: value number, or NONE */
-	bool *invariant;          /* by value number */
+	bool *varies;	  /* by node: not the same in all threads of the CTA */
+	uint32_t *number; /* by node: value number, or NONE */
+	bool *invariant;  /* by value number */
 	uint32_t nnumbers, numbers_cap;
 	struct number_table *numbers;
-	uint64_t *roots;          /* by node: see value_roots */
-	bool unsolved;            /* the budget ran out */
-	uint32_t *cached;         /* by operand: answer of value_of + 1, or 0 */
+	uint64_t *roots;  /* by node: see value_roots */
+	bool unsolved;	  /* the budget ran out */
+	uint32_t *cached; /* by operand: answer of value_of + 1, or 0 */
 	struct value *answers;
 	uint32_t nanswers, answers_cap;
 };
@@ -75,8 +77,8 @@ struct values {
 struct evaluation {
 	struct values *values;
 	const struct context *context; /* or NULL */
-	uint32_t depth;                /* operands further away come from values->at */
-	uint32_t *fuel;                /* or NULL */
+	uint32_t depth;		       /* operands further away come from values->at */
+	uint32_t *fuel;		       /* or NULL */
 };
 
 struct type {
@@ -91,7 +93,15 @@ struct type insn_type(const struct insn *, uint32_t k);
 const struct operand *insn_source(const struct function *, const struct insn *, uint32_t k);
 /* Slot of a register in the destination list (vector loads, unpacking, d|p), or 0. */
 uint32_t insn_slot(const struct function *, const struct insn *, uint32_t reg);
-enum compare { COMPARE_NONE, COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE };
+enum compare {
+	COMPARE_NONE,
+	COMPARE_EQ,
+	COMPARE_NE,
+	COMPARE_LT,
+	COMPARE_LE,
+	COMPARE_GT,
+	COMPARE_GE
+};
 enum compare insn_compare(const struct insn *, bool *is_unsigned);
 bool insn_is_arithmetic(const struct insn *);
 
@@ -102,7 +112,8 @@ struct value evaluate_node(struct evaluation, uint32_t node);
 struct value evaluate_definition(struct evaluation, uint32_t node);
 
 /* value_idiom.c: remainders computed as differences */
-bool idiom_difference(struct evaluation, const struct operand *a, const struct operand *b, struct value *);
+bool idiom_difference(
+	struct evaluation, const struct operand *a, const struct operand *b, struct value *);
 bool idiom_multiply_add(struct evaluation, const struct insn *, struct value *);
 
 /* value_descriptor.c */
@@ -110,7 +121,8 @@ struct value descriptor_from_address(struct values *, const struct value *shifte
 struct value descriptor_add(struct values *, const struct value *, const struct value *);
 struct value descriptor_or(struct values *, const struct value *, const struct value *);
 struct value descriptor_and(struct values *, const struct value *, uint64_t mask);
-struct value descriptor_pack(struct values *, const struct value *low, const struct value *high, uint32_t half);
+struct value descriptor_pack(
+	struct values *, const struct value *low, const struct value *high, uint32_t half);
 struct value descriptor_half(struct values *, const struct value *, bool high);
 struct value descriptor_join(struct values *, const struct value *, const struct value *);
 
@@ -123,7 +135,8 @@ void context_add(struct values *, struct context *, uint32_t predicate, bool hol
 struct value context_apply(const struct context *, uint32_t node, struct value);
 
 /* value_solve.c */
-struct value values_join(struct values *, const struct value *, const struct value *, uint32_t bits);
+struct value values_join(
+	struct values *, const struct value *, const struct value *, uint32_t bits);
 uint32_t node_bits(const struct values *, uint32_t node);
 
 /* value_uniform.c */
@@ -136,9 +149,9 @@ void values_find_roots(struct values *);
 
 /* Classes of what an address was made from, as bits. */
 #define ROOT_UNKNOWN (UINT64_C(1) << 63)
-#define ROOT_SHARED (UINT64_C(1) << 62)   /* address of a shared variable */
+#define ROOT_SHARED (UINT64_C(1) << 62)	  /* address of a shared variable */
 #define ROOT_VARIABLE (UINT64_C(1) << 61) /* address of a global or constant variable */
-#define ROOT_LOADED (UINT64_C(1) << 60)   /* came out of memory that the other roots reach */
+#define ROOT_LOADED (UINT64_C(1) << 60)	  /* came out of memory that the other roots reach */
 #define ROOT_LOCAL (UINT64_C(1) << 59)
 #define ROOT_PARAMS (ROOT_LOCAL - 1)
 /* What an address operand was made from, over all ways; 0: nothing but numbers. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: solved nodes. Out: for each, the parameters and variables whose addresses may be part of it, as a
- * bit set: coarser than a base, but it survives joins and sums that lose the base. Products and
- * shifts are no addresses and lose their roots.
+ * In: solved nodes. Out: for each, the parameters and variables whose addresses may be part of it,
+ * as a bit set: coarser than a base, but it survives joins and sums that lose the base. Products
+ * and shifts are no addresses and lose their roots.
  */
 #include "analysis/value_private.h"
 
@@ -32,8 +32,9 @@ static uint64_t operand_roots(const struct values *vs, const struct operand *o)
 		if (symbol->kind == SYMBOL_FUNC || symbol->kind == SYMBOL_ALIAS)
 			return ROOT_UNKNOWN;
 		return symbol->space == SPACE_SHARED ? ROOT_SHARED
-			: symbol->space == SPACE_LOCAL || symbol->space == SPACE_PARAM ? ROOT_LOCAL
-									: ROOT_VARIABLE;
+		       : symbol->space == SPACE_LOCAL || symbol->space == SPACE_PARAM
+			       ? ROOT_LOCAL
+			       : ROOT_VARIABLE;
 	}
 	case OPERAND_MEM: {
 		const struct operand *base = operand_child(vs->fn, o, 0);
@@ -74,8 +75,9 @@ static uint64_t load_roots(const struct values *vs, uint32_t node, const struct 
 		return field_bit(vs->at[node].id, vs->fn->first_param, vs->at[node].aux);
 	if (!mem)
 		return ROOT_UNKNOWN;
-	if (insn_has(insn, MOD_param) || insn_has(insn, MOD_shared) || insn_has(insn, MOD_shared__cta) ||
-		insn_has(insn, MOD_local) || insn_has(insn, MOD_shared__cluster))
+	if (insn_has(insn, MOD_param) || insn_has(insn, MOD_shared) ||
+		insn_has(insn, MOD_shared__cta) || insn_has(insn, MOD_local) ||
+		insn_has(insn, MOD_shared__cluster))
 		return ROOT_UNKNOWN;
 	uint64_t through = operand_roots(vs, mem);
 
@@ -89,7 +91,8 @@ static uint64_t definition_roots(const struct values *vs, uint32_t node)
 {
 	const struct node *n = &vs->ssa.nodes[node];
 	const struct insn *insn = &vs->fn->insns[n->insn];
-	uint64_t roots = n->previous != NONE && n->previous < vs->nsolved ? vs->roots[n->previous] : 0;
+	uint64_t roots =
+		n->previous != NONE && n->previous < vs->nsolved ? vs->roots[n->previous] : 0;
 
 	switch (insn->op) {
 	case OP_ld:
@@ -101,7 +104,7 @@ static uint64_t definition_roots(const struct values *vs, uint32_t node)
 		return roots | operand_roots(vs, insn_source(vs->fn, insn, 0));
 	case OP_selp:
 		return roots | operand_roots(vs, insn_source(vs->fn, insn, 0)) |
-			operand_roots(vs, insn_source(vs->fn, insn, 1));
+		       operand_roots(vs, insn_source(vs->fn, insn, 1));
 	case OP_mul:
 	case OP_shl:
 	case OP_shr:

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * In: a function with its graph and effects. Out: what each register of the interesting slices can
- * hold. Only registers that an address, size, descriptor, barrier, count or branch depends on are looked
- * at. Values start empty and grow in reverse postorder until nothing changes; loops are widened at the
- * constants of the text; then a few rounds make them narrower again.
- * Invariant at the end: evaluating any node again gives a subset of its value. A last full sweep
- * checks it, so that no dependence (on a condition's bound, say) need be tracked.
+ * hold. Only registers that an address, size, descriptor, barrier, count or branch depends on are
+ * looked at. Values start empty and grow in reverse postorder until nothing changes; loops are
+ * widened at the constants of the text; then a few rounds make them narrower again. Invariant at
+ * the end: evaluating any node again gives a subset of its value. A last full sweep checks it, so
+ * that no dependence (on a condition's bound, say) need be tracked.
  */
 #include "analysis/value_private.h"
 
@@ -15,15 +15,15 @@
 
 struct solver {
 	struct values *vs;
-	bool *needed;               /* by register */
-	uint32_t *stack, depth;     /* registers to follow */
-	uint32_t *order, *rank;     /* nodes in order of evaluation and back */
-	struct bits dirty;          /* by rank */
-	uint8_t *changes;           /* by node */
-	bool *capped;               /* by node: a counter that is assumed not to wrap */
+	bool *needed;		/* by register */
+	uint32_t *stack, depth; /* registers to follow */
+	uint32_t *order, *rank; /* nodes in order of evaluation and back */
+	struct bits dirty;	/* by rank */
+	uint8_t *changes;	/* by node */
+	bool *capped;		/* by node: a counter that is assumed not to wrap */
 	int64_t *thresholds;
 	uint32_t nthresholds, thresholds_cap;
-	struct context context;     /* of the block that was looked at last */
+	struct context context; /* of the block that was looked at last */
 	uint32_t context_block;
 };
 
@@ -129,7 +129,8 @@ static void need_sources(struct solver *s, uint32_t i)
 	for (uint32_t k = 0; k < insn->nmods; k++) {
 		struct type type = type_of_modifier(insn->mods[k]);
 
-		/* a comparison of floats may still be one of parameters: the same for all threads */
+		/* a comparison of floats may still be one of parameters: the same for all threads
+		 */
 		if (type.bits && type.is_float && insn->op != OP_setp)
 			return;
 	}
@@ -174,7 +175,8 @@ static void order_nodes(struct solver *s)
 		of_block[b] = NONE;
 	for (uint32_t i = n; i-- > 0;) {
 		const struct node *node = &vs->ssa.nodes[i];
-		uint32_t *list = node->kind == NODE_DEF ? &of_insn[node->insn] : &of_block[node->block];
+		uint32_t *list =
+			node->kind == NODE_DEF ? &of_insn[node->insn] : &of_block[node->block];
 
 		next[i] = *list;
 		*list = i;
@@ -192,7 +194,8 @@ static void order_nodes(struct solver *s)
 		s->rank[s->order[k]] = k;
 }
 
-static void visit_operand(struct solver *s, const struct operand *o, uint32_t user, bool fill, uint32_t depth)
+static void visit_operand(
+	struct solver *s, const struct operand *o, uint32_t user, bool fill, uint32_t depth)
 {
 	const struct function *fn = s->vs->fn;
 
@@ -288,7 +291,8 @@ static void collect_thresholds(struct solver *s)
 			if (o->kind != OPERAND_IMM || o->imm < -VALUE_FAR || o->imm > VALUE_FAR)
 				continue;
 			for (int64_t c = o->imm - 1; c <= o->imm + 1; c++)
-				ARENA_PUSH(vs->arena, s->thresholds, s->nthresholds, s->thresholds_cap, c);
+				ARENA_PUSH(vs->arena, s->thresholds, s->nthresholds,
+					s->thresholds_cap, c);
 		}
 	}
 	if (s->nthresholds)
@@ -364,7 +368,7 @@ static struct value lose_bounds(const struct value *v, uint32_t bits)
 
 		out.stride = step ? step : 1;
 		out.lo = -VALUE_FAR * 2 +
-			(int64_t)(((uint64_t)out.lo + (uint64_t)VALUE_FAR * 2) % out.stride);
+			 (int64_t)(((uint64_t)out.lo + (uint64_t)VALUE_FAR * 2) % out.stride);
 		out.hi = down_to(VALUE_FAR * 2, out.lo, out.stride);
 		return out;
 	}
@@ -399,7 +403,8 @@ static struct value widen(
 	if (up && !down && grown->lo >= 0 && out.base != BASE_DESCRIPTOR && s->changes[node] < 60 &&
 		(s->vs->options->assume & ASSUME_NO_WRAP)) {
 		s->capped[node] = true;
-		out.hi = down_to(counter_end(out.base == BASE_NUMBER ? bits : 64), grown->lo, stride);
+		out.hi = down_to(
+			counter_end(out.base == BASE_NUMBER ? bits : 64), grown->lo, stride);
 		out.stride = stride;
 		return cap(&out, out.base == BASE_NUMBER ? bits : 64);
 	}
@@ -544,7 +549,8 @@ static void set_threads(struct values *vs)
 	}
 	if (max) {
 		const uint32_t *d = info->dim[DIRECTIVE_MAXNTID];
-		uint64_t product = (uint64_t)(d[0] ? d[0] : 1) * (d[1] ? d[1] : 1) * (d[2] ? d[2] : 1);
+		uint64_t product =
+			(uint64_t)(d[0] ? d[0] : 1) * (d[1] ? d[1] : 1) * (d[2] ? d[2] : 1);
 
 		total = product < 1024 ? (uint32_t)product : 1024;
 	}
@@ -557,7 +563,8 @@ static void set_threads(struct values *vs)
 	vs->threads[2] = total < 64 ? total : 64;
 }
 
-static bool reads_special(const struct function *fn, enum special_register from, enum special_register to)
+static bool reads_special(
+	const struct function *fn, enum special_register from, enum special_register to)
 {
 	for (uint32_t i = 0; i < fn->noperands; i++)
 		if (fn->operands[i].kind == OPERAND_SPECIAL && fn->operands[i].special >= from &&
@@ -574,7 +581,8 @@ static uint32_t find_dynamic_shared(const struct function *fn)
 	for (uint32_t id = 0; id < n; id++) {
 		const struct symbol *symbol = function_symbol(fn, id);
 
-		if (symbol->kind != SYMBOL_VAR || symbol->space != SPACE_SHARED || !symbol->is_extern)
+		if (symbol->kind != SYMBOL_VAR || symbol->space != SPACE_SHARED ||
+			!symbol->is_extern)
 			continue;
 		if (best == NONE || symbol->align > function_symbol(fn, best)->align)
 			best = id;
@@ -590,8 +598,12 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	struct solver s = {.vs = vs, .context_block = NONE};
 
 	(void)assumptions_used; /* bounds carry their own assumptions; see struct value */
-	*vs = (struct values){.fn = fn, .cfg = cfg, .options = options, .arena = arena,
-		.budget = budget, .dynamic_shared = find_dynamic_shared(fn)};
+	*vs = (struct values){.fn = fn,
+		.cfg = cfg,
+		.options = options,
+		.arena = arena,
+		.budget = budget,
+		.dynamic_shared = find_dynamic_shared(fn)};
 	set_threads(vs);
 	vs->flat = !reads_special(fn, SPECIAL_TID_Y, SPECIAL_TID_Z) || vs->exact_threads;
 	if (vs->exact_threads && (vs->threads[1] > 1 || vs->threads[2] > 1))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: solved nodes. Out: which of them may differ between threads of a CTA that execute the same place.
- * Differences start at thread numbers, loads and votes, flow along operands, and appear at phis where
- * the two ways of a branch on a differing predicate meet. Starts optimistic and only adds.
+ * In: solved nodes. Out: which of them may differ between threads of a CTA that execute the same
+ * place. Differences start at thread numbers, loads and votes, flow along operands, and appear at
+ * phis where the two ways of a branch on a differing predicate meet. Starts optimistic and only
+ * adds.
  */
 #include "analysis/value_private.h"
 
@@ -17,7 +18,7 @@ struct divergence {
 	uint32_t *next_phi;    /* by node */
 	uint32_t *label;       /* by block, valid where stamp is current */
 	uint32_t *stamp, now;
-	struct bits pending;   /* by block */
+	struct bits pending; /* by block */
 	uint32_t npending;
 	uint64_t steps;
 };
@@ -93,8 +94,8 @@ static bool is_source(const struct values *vs, uint32_t node)
 		return false;
 	const struct insn *insn = &vs->fn->insns[n->insn];
 	bool load = (insn->op == OP_ld || insn->op == OP_ldu) &&
-		(insn_has(insn, MOD_param) || insn_has(insn, MOD_param__entry) ||
-			insn_has(insn, MOD_param__func));
+		    (insn_has(insn, MOD_param) || insn_has(insn, MOD_param__entry) ||
+			    insn_has(insn, MOD_param__func));
 
 	if (load)
 		return !vs->is_entry && !insn_has(insn, MOD_param__entry);
@@ -263,8 +264,9 @@ void values_find_uniform(struct values *vs)
 		/* definitions under a guard that differs */
 		for (uint32_t i = 0; i < vs->nsolved; i++) {
 			const struct node *n = &vs->ssa.nodes[i];
-			uint32_t g = n->kind == NODE_DEF && n->previous != NONE ? vs->ssa.guard_of[n->insn]
-										 : NONE;
+			uint32_t g = n->kind == NODE_DEF && n->previous != NONE
+					     ? vs->ssa.guard_of[n->insn]
+					     : NONE;
 
 			if (g != NONE && (g >= vs->nsolved || vs->varies[g]))
 				add(&d, i);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small interpreter of integer PTX (ISA 9.7.1, 9.7.2, 9.7.5, 9.7.8, 9.7.9, 9.7.12), written apart from
- * the value analysis on purpose. Memory is not modelled: stores do nothing, loads are not supported.
+ * A small interpreter of integer PTX (ISA 9.7.1, 9.7.2, 9.7.5, 9.7.8, 9.7.9, 9.7.12), written apart
+ * from the value analysis on purpose. Memory is not modelled: stores do nothing, loads are not
+ * supported.
  */
 #include "concrete.h"
 
@@ -76,7 +77,9 @@ uint64_t concrete_operand(const struct concrete *c, const struct operand *o)
 		return o->negated && c->fn->regs[o->id].bits == 1 ? !v : v;
 	}
 	case OPERAND_SPECIAL:
-		return o->special == SPECIAL_TID_X ? c->tid : o->special == SPECIAL_LANEID ? c->tid % 32 : 0;
+		return o->special == SPECIAL_TID_X    ? c->tid
+		       : o->special == SPECIAL_LANEID ? c->tid % 32
+						      : 0;
 	case OPERAND_SYMBOL:
 		return c->shared_base + (uint64_t)o->imm;
 	case OPERAND_MEM:
@@ -104,7 +107,8 @@ static uint64_t high_product(const struct machine *m)
 static uint64_t product(const struct machine *m)
 {
 	if (insn_has(m->insn, MOD_wide))
-		return m->is_signed ? (uint64_t)(sign(m->a, m->bits) * sign(m->b, m->bits)) : m->a * m->b;
+		return m->is_signed ? (uint64_t)(sign(m->a, m->bits) * sign(m->b, m->bits))
+				    : m->a * m->b;
 	return insn_has(m->insn, MOD_hi) ? high_product(m) : m->a * m->b;
 }
 
@@ -299,7 +303,8 @@ static bool step(struct concrete *c, uint32_t i)
 		m.bits = width(insn, 0, &m.is_signed);
 		uint32_t read = insn->op == OP_cvt ? 64 : m.bits;
 
-		m.a = insn->count > 1 ? cut(concrete_operand(c, insn_operand(c->fn, insn, 1)), read) : 0;
+		m.a = insn->count > 1 ? cut(concrete_operand(c, insn_operand(c->fn, insn, 1)), read)
+				      : 0;
 		m.b = insn->count > 2 ? concrete_operand(c, insn_operand(c->fn, insn, 2)) : 0;
 		m.d = insn->count > 3 ? concrete_operand(c, insn_operand(c->fn, insn, 3)) : 0;
 		if (insn->op != OP_shl && insn->op != OP_shr)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a body instruction by instruction with real numbers: the truth that value sets must cover. */
+/* Runs a body instruction by instruction with real numbers: the truth that value sets must cover.
+ */
 #pragma once
 
 #include "analysis/cfg.h"
@@ -7,9 +8,9 @@
 struct concrete {
 	const struct function *fn;
 	uint32_t tid;
-	uint64_t param;            /* contents of the only parameter */
-	uint64_t shared_base;      /* address of the only shared variable that is read */
-	uint64_t *regs;            /* by register */
+	uint64_t param;	      /* contents of the only parameter */
+	uint64_t shared_base; /* address of the only shared variable that is read */
+	uint64_t *regs;	      /* by register */
 	bool *written;
 	/* called before each executed instruction; false stops the run */
 	bool (*see)(struct concrete *, uint32_t insn);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Flow graphs of small programs, written as one word per instruction: "." falls through, "bN" branches
- * to instruction N, "cN" does so under a guard, "r" returns, "R" returns under a guard, "x" exits, "t" traps.
+ * Flow graphs of small programs, written as one word per instruction: "." falls through, "bN"
+ * branches to instruction N, "cN" does so under a guard, "r" returns, "R" returns under a guard,
+ * "x" exits, "t" traps.
  */
 #include "analysis/cfg.h"
 
@@ -39,11 +40,11 @@ static void put(struct program *p, uint32_t i, char what, uint32_t to)
 	struct insn *insn = &p->linked.fn.insns[i];
 
 	insn->guard = what == 'c' || what == 'R' ? 0 : NONE;
-	insn->op = what == 'b' || what == 'c' ? OP_bra
-		: what == 'r' || what == 'R'  ? OP_ret
-		: what == 'x'		      ? OP_exit
-		: what == 't'		      ? OP_trap
-					      : OP_mov;
+	insn->op = what == 'b' || what == 'c'	? OP_bra
+		   : what == 'r' || what == 'R' ? OP_ret
+		   : what == 'x'		? OP_exit
+		   : what == 't'		? OP_trap
+						: OP_mov;
 	insn->first = i;
 	insn->count = insn->op == OP_bra;
 	p->operands[i] = (struct operand){.kind = OPERAND_LABEL, .id = i};
@@ -116,8 +117,7 @@ static const struct row rows[] = {
 		"0+1>4,1 -1 4 L1@0; 1+1>3,2 0 3 L2@1; 2+2>1 1 1 L2@1; 4+1>0 1 0 L1@0; 5+1>! 0 -1"},
 	{"two entries, one cycle", "c3 . c5 . b2 r",
 		"0+1>2,1 -1 3; 1+1>3 0 3; 3+2>3 0 3 L1@2; 2+1>4,2 0 4 L1@2; 5+1>! 3 -1"},
-	{"a trapping arm is no way out", "c3 . r t",
-		"0+1>2,1 -1 1; 1+2>! 0 -1; 3+1>! 0 -1"},
+	{"a trapping arm is no way out", "c3 . r t", "0+1>2,1 -1 1; 1+2>! 0 -1; 3+1>! 0 -1"},
 	{"all arms trap", "c3 . t t", "0+1>2,1 -1 -1; 1+2>! 0 -1; 3+1>! 0 -1"},
 	{"endless loop", "c2 b1 r", "0+1>2,1 -1 -1; 1+1>1 0 -1 L1@1; 2+1>! 0 -1"},
 	{"self loop at the entry", "c0 r", "0+1>0,1 -1 1 L1@0; 1+1>! 0 -1"},
@@ -134,7 +134,8 @@ static void small_graphs(struct arena *arena)
 		cfg_build(&p.linked, NULL, arena, &cfg);
 		print_cfg(&cfg, text, sizeof(text));
 		if (strcmp(text, rows[i].expected))
-			fail_msg("%s:\n  expected %s\n  got      %s", rows[i].name, rows[i].expected, text);
+			fail_msg("%s:\n  expected %s\n  got      %s", rows[i].name,
+				rows[i].expected, text);
 	}
 }
 
@@ -144,7 +145,8 @@ static void test_cfg_small_graphs(void **state)
 	with_arena(small_graphs);
 }
 
-/* A call of a copy that two sites share: both continue where they came from, and only the root's `ret` leaves. */
+/* A call of a copy that two sites share: both continue where they came from, and only the root's
+ * `ret` leaves. */
 static void linked_calls(struct arena *arena)
 {
 	struct program p;
@@ -279,7 +281,9 @@ static double build_large(struct arena *arena, uint32_t n, char shape)
 
 	program_new(&p, arena, n);
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t to = shape == 'l' ? n - 1 : shape == 'n' ? n - 1 - i : next_random(&seed) % n;
+		uint32_t to = shape == 'l'   ? n - 1
+			      : shape == 'n' ? n - 1 - i
+					     : next_random(&seed) % n;
 
 		put(&p, i, i == n - 1 ? 'r' : 'c', to);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random integer programs: loops, branches, guarded instructions and registers that are written again
- * and again. Each runs with real numbers in several threads, and every operand that the analysis has an
- * answer for must lie in it; stores that are called disjoint must never meet.
+ * Random integer programs: loops, branches, guarded instructions and registers that are written
+ * again and again. Each runs with real numbers in several threads, and every operand that the
+ * analysis has an answer for must lie in it; stores that are called disjoint must never meet.
  */
 #include "analysis/value_private.h"
 #include "concrete.h"
@@ -47,9 +47,9 @@ static void put(struct writer *w, const char *fmt, ...)
 
 static int64_t constant(struct writer *w)
 {
-	static const int64_t special[] = {0, 1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 31, 32, 63, 64, 96, 100, 127,
-		128, 255, 256, 1000, 1024, 4095, 4096, 24576, 65535, 65536, 2147483647, -1, -2, -16, -128,
-		-4096, -2147483647};
+	static const int64_t special[] = {0, 1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 31, 32, 63, 64, 96,
+		100, 127, 128, 255, 256, 1000, 1024, 4095, 4096, 24576, 65535, 65536, 2147483647,
+		-1, -2, -16, -128, -4096, -2147483647};
 
 	if (pick(w, 4))
 		return special[pick(w, sizeof(special) / sizeof(*special))];
@@ -71,10 +71,11 @@ static void compare(struct writer *w, uint32_t p)
 	static const char *const ops[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 	char b[32];
 
-	put(w, "setp.%s.%s32 %%p%u, %%r%u, %s;\n", ops[pick(w, 6)], pick(w, 2) ? "s" : "u", p, pick(w, REGS),
-		source(w, b));
+	put(w, "setp.%s.%s32 %%p%u, %%r%u, %s;\n", ops[pick(w, 6)], pick(w, 2) ? "s" : "u", p,
+		pick(w, REGS), source(w, b));
 	if (!pick(w, 5))
-		put(w, "%s.pred %%p%u, %%p%u, %%p%u;\n", pick(w, 2) ? "and" : "or", p, p, pick(w, 6));
+		put(w, "%s.pred %%p%u, %%p%u, %%p%u;\n", pick(w, 2) ? "and" : "or", p, p,
+			pick(w, 6));
 	if (!pick(w, 8))
 		put(w, "not.pred %%p%u, %%p%u;\n", p, p);
 }
@@ -87,13 +88,14 @@ static void guard(struct writer *w)
 
 static void arithmetic(struct writer *w)
 {
-	static const char *const two[] = {"add.s32", "add.u32", "sub.s32", "mul.lo.s32", "and.b32", "or.b32",
-		"xor.b32", "min.s32", "max.s32", "min.u32", "max.u32", "mul.hi.u32", "mul.hi.s32", "add.s32",
-		"and.b32", "add.s32"};
+	static const char *const two[] = {"add.s32", "add.u32", "sub.s32", "mul.lo.s32", "and.b32",
+		"or.b32", "xor.b32", "min.s32", "max.s32", "min.u32", "max.u32", "mul.hi.u32",
+		"mul.hi.s32", "add.s32", "and.b32", "add.s32"};
 	char b[32], c[32];
 	uint32_t d = pick(w, REGS), a = pick(w, REGS);
 	static const char *const narrow[] = {"u16", "s16", "u8", "s8"};
-	static const char *const tables[] = {"192", "252", "60", "128", "254", "150", "248", "234", "106", "120"};
+	static const char *const tables[] = {
+		"192", "252", "60", "128", "254", "150", "248", "234", "106", "120"};
 	static const char *const orders[] = {"12816", "30292", "16912", "17472", "17425", "21520"};
 
 	guard(w);
@@ -108,45 +110,46 @@ static void arithmetic(struct writer *w)
 		put(w, "mad.lo.s32 %%r%u, %%r%u, %s, %s;\n", d, a, source(w, b), source(w, c));
 		break;
 	case 3:
-		put(w, "%s.%s32 %%r%u, %%r%u, %u;\n", pick(w, 2) ? "rem" : "div", pick(w, 2) ? "u" : "s", d, a,
-			1 + pick(w, 100));
+		put(w, "%s.%s32 %%r%u, %%r%u, %u;\n", pick(w, 2) ? "rem" : "div",
+			pick(w, 2) ? "u" : "s", d, a, 1 + pick(w, 100));
 		break;
 	case 4:
-		put(w, "bfe.%s32 %%r%u, %%r%u, %u, %u;\n", pick(w, 2) ? "u" : "s", d, a, pick(w, 20),
-			1 + pick(w, 12));
+		put(w, "bfe.%s32 %%r%u, %%r%u, %u, %u;\n", pick(w, 2) ? "u" : "s", d, a,
+			pick(w, 20), 1 + pick(w, 12));
 		break;
 	case 5:
 		put(w, "bfi.b32 %%r%u, %%r%u, %%r%u, %u, %u;\n", d, a, pick(w, REGS), pick(w, 20),
 			1 + pick(w, 12));
 		break;
 	case 6:
-		put(w, "selp.b32 %%r%u, %s, %s, %%p%u;\n", d, source(w, b), source(w, c), pick(w, 6));
+		put(w, "selp.b32 %%r%u, %s, %s, %%p%u;\n", d, source(w, b), source(w, c),
+			pick(w, 6));
 		break;
 	case 7:
 		put(w, "mov.u32 %%r%u, %s;\n", d, source(w, b));
 		break;
 	case 8:
-		put(w, "cvt.%s64.%s32 %%rd%u, %%r%u;\n", pick(w, 2) ? "u" : "s", pick(w, 2) ? "u" : "s",
-			pick(w, WIDE), a);
+		put(w, "cvt.%s64.%s32 %%rd%u, %%r%u;\n", pick(w, 2) ? "u" : "s",
+			pick(w, 2) ? "u" : "s", pick(w, WIDE), a);
 		break;
 	case 9:
 		put(w, "cvt.u32.u64 %%r%u, %%rd%u;\n", d, pick(w, WIDE));
 		break;
 	case 10:
-		put(w, "%s.s64 %%rd%u, %%rd%u, %%rd%u;\n", pick(w, 2) ? "add" : "sub", pick(w, WIDE),
-			pick(w, WIDE), pick(w, WIDE));
+		put(w, "%s.s64 %%rd%u, %%rd%u, %%rd%u;\n", pick(w, 2) ? "add" : "sub",
+			pick(w, WIDE), pick(w, WIDE), pick(w, WIDE));
 		break;
 	case 11:
-		put(w, "mul.wide.%s32 %%rd%u, %%r%u, %s;\n", pick(w, 2) ? "u" : "s", pick(w, WIDE), a,
-			source(w, b));
+		put(w, "mul.wide.%s32 %%rd%u, %%r%u, %s;\n", pick(w, 2) ? "u" : "s", pick(w, WIDE),
+			a, source(w, b));
 		break;
 	case 12:
-		put(w, "%s.b64 %%rd%u, %%rd%u, %" PRId64 ";\n", pick(w, 2) ? "and" : "or", pick(w, WIDE),
-			pick(w, WIDE), constant(w));
+		put(w, "%s.b64 %%rd%u, %%rd%u, %" PRId64 ";\n", pick(w, 2) ? "and" : "or",
+			pick(w, WIDE), pick(w, WIDE), constant(w));
 		break;
 	case 13:
-		put(w, "%s.s64 %%rd%u, %%rd%u, %u;\n", pick(w, 2) ? "shr" : "shr", pick(w, WIDE), pick(w, WIDE),
-			pick(w, 40));
+		put(w, "%s.s64 %%rd%u, %%rd%u, %u;\n", pick(w, 2) ? "shr" : "shr", pick(w, WIDE),
+			pick(w, WIDE), pick(w, 40));
 		break;
 	case 14:
 		put(w, "%s.%s32 %%r%u, %%r%u;\n", pick(w, 2) ? "neg" : "abs", "s", d, a);
@@ -159,7 +162,8 @@ static void arithmetic(struct writer *w)
 		break;
 	}
 	case 16:
-		put(w, "cvt.%s32.%s %%r%u, %%r%u;\n", pick(w, 2) ? "u" : "s", narrow[pick(w, 4)], d, a);
+		put(w, "cvt.%s32.%s %%r%u, %%r%u;\n", pick(w, 2) ? "u" : "s", narrow[pick(w, 4)], d,
+			a);
 		break;
 	case 17:
 		put(w, "lop3.b32 %%r%u, %%r%u, %s, %s, %s;\n", d, a, source(w, b), source(w, c),
@@ -180,31 +184,38 @@ static void remainder_of(struct writer *w)
 		uint32_t divisor, shift;
 		int64_t factor;
 		bool is_signed;
-	} forms[] = {{13, 2, 1321528399, false}, {3, 1, 2863311531, false}, {7, 2, 1227133513, false},
-		{3, 0, 1431655766, true}, {5, 1, 1717986919, true}, {6, 0, 715827883, true}};
+	} forms[] = {{13, 2, 1321528399, false}, {3, 1, 2863311531, false},
+		{7, 2, 1227133513, false}, {3, 0, 1431655766, true}, {5, 1, 1717986919, true},
+		{6, 0, 715827883, true}};
 	uint32_t which = pick(w, 7), d = pick(w, REGS), x = pick(w, REGS), k = 1 + pick(w, 8);
 
 	if (which == 6) {
-		put(w, "shr.s32 %%r40, %%r%u, 31;\nshr.u32 %%r41, %%r40, %u;\nadd.s32 %%r42, %%r%u, %%r41;\n", x,
-			32 - k, x);
-		put(w, "and.b32 %%r43, %%r42, %d;\nsub.s32 %%r%u, %%r%u, %%r43;\n", -(1 << k), d, x);
+		put(w,
+			"shr.s32 %%r40, %%r%u, 31;\nshr.u32 %%r41, %%r40, %u;\nadd.s32 %%r42, "
+			"%%r%u, %%r41;\n",
+			x, 32 - k, x);
+		put(w, "and.b32 %%r43, %%r42, %d;\nsub.s32 %%r%u, %%r%u, %%r43;\n", -(1 << k), d,
+			x);
 		return;
 	}
 	int64_t factor = forms[which].factor + (pick(w, 8) ? 0 : 1 - (int64_t)pick(w, 3));
 	uint32_t divisor = forms[which].divisor + (pick(w, 10) ? 0 : 1), shift = forms[which].shift;
 
 	if (!forms[which].is_signed && pick(w, 2)) {
-		put(w, "mul.wide.u32 %%rd9, %%r%u, %" PRId64 ";\nshr.u64 %%rd9, %%rd9, %u;\n", x, factor,
-			shift + 32);
+		put(w, "mul.wide.u32 %%rd9, %%r%u, %" PRId64 ";\nshr.u64 %%rd9, %%rd9, %u;\n", x,
+			factor, shift + 32);
 		put(w, "cvt.u32.u64 %%r42, %%rd9;\n");
 	} else if (!forms[which].is_signed) {
-		put(w, "mul.hi.u32 %%r41, %%r%u, %" PRId64 ";\nshr.u32 %%r42, %%r41, %u;\n", x, factor, shift);
+		put(w, "mul.hi.u32 %%r41, %%r%u, %" PRId64 ";\nshr.u32 %%r42, %%r41, %u;\n", x,
+			factor, shift);
 	} else {
-		put(w, "mul.hi.s32 %%r40, %%r%u, %" PRId64 ";\nshr.u32 %%r41, %%r40, 31;\n", x, factor);
+		put(w, "mul.hi.s32 %%r40, %%r%u, %" PRId64 ";\nshr.u32 %%r41, %%r40, 31;\n", x,
+			factor);
 		put(w, "shr.s32 %%r40, %%r40, %u;\nadd.s32 %%r42, %%r40, %%r41;\n", shift);
 	}
 	if (pick(w, 2))
-		put(w, "mul.lo.s32 %%r43, %%r42, %u;\nsub.s32 %%r%u, %%r%u, %%r43;\n", divisor, d, x);
+		put(w, "mul.lo.s32 %%r43, %%r42, %u;\nsub.s32 %%r%u, %%r%u, %%r43;\n", divisor, d,
+			x);
 	else
 		put(w, "mad.lo.s32 %%r%u, %%r42, -%u, %%r%u;\n", d, divisor, x);
 }
@@ -240,8 +251,8 @@ static void loop(struct writer *w, uint32_t depth)
 	if (pick(w, 2))
 		put(w, "mov.u32 %%r%u, %%r%u;\n", r, counter);
 	block(w, depth + 1);
-	put(w, "add.s32 %%r%u, %%r%u, %u;\nsetp.%s %%p6, %%r%u, %u;\n@%%p6 bra L%u;\n", counter, counter, step,
-		end, counter, from + rounds * step, label);
+	put(w, "add.s32 %%r%u, %%r%u, %u;\nsetp.%s %%p6, %%r%u, %u;\n@%%p6 bra L%u;\n", counter,
+		counter, step, end, counter, from + rounds * step, label);
 }
 
 static void branch(struct writer *w, uint32_t depth)
@@ -317,14 +328,15 @@ static bool covered(const struct value *v, uint64_t x, uint64_t base, uint32_t b
 		return true;
 	x &= mask;
 	if (v->lo <= -VALUE_FAR || v->hi >= VALUE_FAR) {
-		/* no bound: modulo 2^64 the other end says nothing either; the residue has to be right */
+		/* no bound: modulo 2^64 the other end says nothing either; the residue has to be
+		 * right */
 		uint64_t step = v->stride & -v->stride;
 
 		return !step || ((x - (uint64_t)v->lo) & (step - 1) & mask) == 0;
 	}
 	if (bits >= 64)
 		return (int64_t)x >= v->lo && (int64_t)x <= v->hi &&
-			(!v->stride || (x - (uint64_t)v->lo) % v->stride == 0);
+		       (!v->stride || (x - (uint64_t)v->lo) % v->stride == 0);
 	/* all numbers congruent to x that lie between the bounds */
 	int64_t size = (int64_t)mask + 1;
 	int64_t first = v->lo + (int64_t)((x - (uint64_t)v->lo) & mask);
@@ -357,7 +369,8 @@ static void check_operand(struct run *r, uint32_t insn, const struct operand *o)
 
 	value_print(vs, &v, text, sizeof(text));
 	fprintf(stderr, "%s\n", r->t->source.text);
-	fail_msg("program %" PRIu64 ", line %u, thread %u: %" PRId64 " (shared at %" PRIu64 ") is not in %s",
+	fail_msg("program %" PRIu64 ", line %u, thread %u: %" PRId64 " (shared at %" PRIu64
+		 ") is not in %s",
 		r->seed, unit_text_line(r->t, insn), c->tid, (int64_t)x, c->shared_base, text);
 }
 
@@ -384,7 +397,8 @@ static bool see(struct concrete *c, uint32_t insn)
 		if (r->t->unit.accesses.v[k].insn == insn)
 			for (uint64_t b = 0; b < (insn_has(i, MOD_u32) ? 4 : 1); b++)
 				if (((at + b) & UINT32_MAX) < 2048)
-					r->touched[k][((at + b) & 2047) / 64 % 64] |= UINT64_C(1) << ((at + b) % 64);
+					r->touched[k][((at + b) & 2047) / 64 % 64] |=
+						UINT64_C(1) << ((at + b) % 64);
 	return true;
 }
 
@@ -394,15 +408,17 @@ static void check_pairs(struct run *r)
 
 	for (uint32_t i = 0; i < u->accesses.n; i++)
 		for (uint32_t k = 0; k < u->accesses.n; k++) {
-			struct overlap o =
-				access_overlap(u->values, &u->accesses, i, k, u->options, &r->t->arena);
+			struct overlap o = access_overlap(
+				u->values, &u->accesses, i, k, u->options, &r->t->arena);
 
 			for (uint32_t b = 0; b < 32 && !o.may && !o.assumptions; b++)
 				if (r->touched[i][b] & r->touched[k][b]) {
 					fprintf(stderr, "%s\n", r->t->source.text);
-					fail_msg("program %" PRIu64 ": lines %u and %u meet: %s", r->seed,
+					fail_msg("program %" PRIu64 ": lines %u and %u meet: %s",
+						r->seed,
 						unit_text_line(r->t, u->accesses.v[i].insn),
-						unit_text_line(r->t, u->accesses.v[k].insn), o.reason);
+						unit_text_line(r->t, u->accesses.v[k].insn),
+						o.reason);
 				}
 		}
 }
