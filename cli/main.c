@@ -37,6 +37,7 @@ int main(int argc, char **argv)
 
 	argp_program_version_hook = print_version;
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, status 2, not a signal */
+	signal(SIGXFSZ, SIG_IGN); /* likewise a file grown over the limit */
 	settings_read(&settings, argc, argv);
 	status = run_mode(&settings);
 	settings_free(&settings);

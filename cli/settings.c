@@ -8,8 +8,10 @@
 #include <argp.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum key {
@@ -255,6 +257,61 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* The file that a path leads to, or will lead to when it is made; NULL: no such folder. */
+static char *place_of(const char *path)
+{
+	char *at = realpath(path, NULL);
+
+	if (at)
+		return at;
+	char *copy = strdup(path), *again = strdup(path), *whole = NULL;
+	char *folder = copy ? realpath(dirname(copy), NULL) : NULL;
+
+	if (again && folder && asprintf(&whole, "%s/%s", folder, basename(again)) < 0)
+		whole = NULL;
+	free(folder);
+	free(copy);
+	free(again);
+	return whole;
+}
+
+/* Both are one file, and no device: what is written to one would be lost in the other. */
+static bool same_file(const char *a, const char *b)
+{
+	struct stat st;
+
+	if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
+		return strcmp(a, b) == 0;
+	if (stat(a, &st) == 0 && !S_ISREG(st.st_mode))
+		return false;
+	char *one = place_of(a), *other = place_of(b);
+	bool same = one && other && strcmp(one, other) == 0;
+
+	free(one);
+	free(other);
+	return same;
+}
+
+/* Written files must not take each other's place, nor, but for the PTX itself, an input's. */
+static const char *clash(const struct settings *s)
+{
+	const char *ptx = s->output ? s->output : s->in_place ? NULL : "-";
+
+	if (s->report && s->mode == MODE_REWRITE && ptx && same_file(s->report, ptx))
+		return "the report would take the place of the PTX";
+	if (s->report && s->write_baseline && same_file(s->report, s->write_baseline))
+		return "--report and --write-baseline name one file";
+	for (uint32_t i = 0; i < s->npaths; i++) {
+		if (strcmp(s->paths[i], "-") == 0)
+			continue;
+		if (s->report && same_file(s->report, s->paths[i]))
+			return "--report names an input";
+		if (s->write_baseline && same_file(s->write_baseline, s->paths[i]))
+			return "--write-baseline names an input";
+	}
+	return NULL;
+}
+
 /* Options that were read but do not go together. */
 static const char *conflict(const struct settings *s)
 {
@@ -281,7 +338,7 @@ static const char *conflict(const struct settings *s)
 				return "-i cannot rewrite standard input";
 	if ((s->fail_on_given || s->baseline || s->write_baseline) && s->mode != MODE_CHECK)
 		return "--fail-on, --baseline and --write-baseline go with --check";
-	return NULL;
+	return clash(s);
 }
 
 void settings_read(struct settings *settings, int argc, char **argv)
