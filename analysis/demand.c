@@ -297,9 +297,12 @@ static bool publishes_at_completion(const struct sync_site *site)
 	return site->cp_async || site->self;
 }
 
+/* A body that falls off its end leaves at the point behind its last instruction. */
 static uint32_t site_insn(const struct flow_setup *s, uint32_t site)
 {
-	return s->handoffs.sites[site].insn;
+	uint32_t insn = s->handoffs.sites[site].insn;
+
+	return insn == NONE ? s->unit->fn->ninsns : insn;
 }
 
 static void writer_side(struct demands *d, uint32_t f)
