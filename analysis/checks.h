@@ -62,6 +62,7 @@ struct check_list {
 	uint32_t n, cap;
 };
 
+struct check_defs check_prepare(struct unit *);
 /* Every way to block `to' takes successor k of block `from'. */
 bool check_edge_leads(const struct cfg *, uint32_t from, uint32_t k, uint32_t to);
 /* Finds what is known of predicates where walk->site runs: conditions that stay for good, and registers

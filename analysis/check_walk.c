@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: a unit with effects, flow graph and values, and a site. Out: the states on the ways of one thread
+ * from there. A walk follows the site forwards; where the way forks on a predicate whose value is known
+ * on that way, only the fitting branch is followed, since compilers repeat tests and keep flags: a
+ * condition of the site that cannot change, a register not written since, a constant put into it.
+ * Invariant: states and sets of truths only grow, so a walk ends.
+ */
+#include "analysis/checks.h"
+
+#include <string.h>
+
+#define MAX_CONDITIONS 64
+#define MAX_TRACKED 128
+
+uint8_t check_larger(uint8_t a, uint8_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The guard register as an operand, for questions about its value. */
+static struct operand guard_operand(const struct insn *insn)
+{
+	return (struct operand){.kind = OPERAND_REG, .id = insn->guard, .at = insn->at};
+}
+
+/* A predicate with one definition outside all loops is computed once; so is an invariant number. */
+static bool stays(const struct unit *unit, uint32_t insn, const struct operand *guard, uint32_t number)
+{
+	if (value_number_invariant(unit->values, number))
+		return true;
+	struct ids defs = value_definitions(unit->values, insn, guard->id);
+
+	return defs.n == 1 && defs.v[0] < unit->fn->ninsns &&
+		unit->cfg.block_of[defs.v[0]] != NONE &&
+		unit->cfg.blocks[unit->cfg.block_of[defs.v[0]]].loop_depth == 0;
+}
+
+static void track(struct check_walk *w, uint32_t reg, uint8_t start, bool is_condition)
+{
+	for (uint32_t k = 0; k < w->ntracked; k++)
+		if (w->tracked[k].reg == reg) {
+			w->tracked[k].start &= start;
+			return;
+		}
+	if (w->ntracked < MAX_TRACKED)
+		w->tracked[w->ntracked++] = (struct check_tracked){reg, start, is_condition};
+}
+
+static const struct insn *single_definition(const struct unit *unit, uint32_t insn, uint32_t reg,
+	uint32_t *at)
+{
+	struct ids defs = value_definitions(unit->values, insn, reg);
+
+	if (defs.n != 1 || defs.v[0] >= unit->fn->ninsns)
+		return NULL;
+	*at = defs.v[0];
+	return &unit->fn->insns[*at];
+}
+
+static const struct operand *predicate_source(const struct unit *unit, const struct insn *insn, uint32_t k)
+{
+	const struct operand *o = insn_operand(unit->fn, insn, k);
+
+	return o && o->kind == OPERAND_REG && !o->negated && unit->fn->regs[o->id].bits == 1 ? o : NULL;
+}
+
+struct known_predicate {
+	uint32_t insn, reg; /* the register as that instruction reads it */
+	bool truth;
+};
+
+/* What a known predicate says of those it was made from: `and' true and `or' false say it of both. */
+static uint32_t derive(const struct unit *unit, const struct known_predicate *from,
+	struct known_predicate out[2])
+{
+	uint32_t at, n = 0;
+	const struct insn *def = single_definition(unit, from->insn, from->reg, &at);
+	const struct operand *a, *b;
+
+	if (!def || def->guard != NONE || unit->cfg.block_of[at] == NONE)
+		return 0;
+	a = predicate_source(unit, def, 1);
+	b = predicate_source(unit, def, 2);
+	if ((def->op == OP_not || def->op == OP_mov) && a)
+		out[n++] = (struct known_predicate){at, a->id, from->truth != (def->op == OP_not)};
+	if ((def->op == OP_and && from->truth) || (def->op == OP_or && !from->truth)) {
+		if (a)
+			out[n++] = (struct known_predicate){at, a->id, from->truth};
+		if (b)
+			out[n++] = (struct known_predicate){at, b->id, from->truth};
+	}
+	return n;
+}
+
+/* The register that was read at an instruction still holds the same where the site runs. One
+ * definition D, and D dominates the reader, which dominates the site: a way from the reader through D to
+ * the site that avoids the reader would also be one from the entry. */
+static bool reaches_site(const struct check_walk *w, const struct known_predicate *k)
+{
+	const struct cfg *cfg = &w->unit->cfg;
+	uint32_t def = w->defs->at[k->reg];
+
+	if (!w->defs->n[k->reg])
+		return true;
+	return w->defs->n[k->reg] == 1 && cfg->block_of[def] != NONE &&
+		cfg_dominates(cfg, cfg->block_of[def], cfg->block_of[k->insn]) &&
+		(cfg->block_of[def] != cfg->block_of[k->insn] || def < k->insn);
+}
+
+static void add_condition(struct check_walk *w, uint32_t insn, bool truth)
+{
+	struct known_predicate todo[MAX_CONDITIONS] = {
+		{insn, w->unit->fn->insns[insn].guard, truth}};
+
+	for (uint32_t n = 1; n > 0;) {
+		struct known_predicate k = todo[--n], made[2];
+		struct operand reg = {.kind = OPERAND_REG, .id = k.reg};
+		uint32_t number = value_number(w->unit->values, k.insn, &reg);
+
+		if (stays(w->unit, k.insn, &reg, number) && w->nconditions < MAX_CONDITIONS)
+			w->conditions[w->nconditions++] = (struct check_condition){number, k.truth};
+		if (reaches_site(w, &k))
+			track(w, k.reg, k.truth ? CHECK_TRUE : CHECK_FALSE, true);
+		uint32_t more = derive(w->unit, &k, made);
+
+		for (uint32_t i = 0; i < more && n < MAX_CONDITIONS; i++)
+			todo[n++] = made[i];
+	}
+}
+
+static uint8_t truth_now(const struct check_walk *w, uint32_t reg)
+{
+	for (uint32_t k = 0; k < w->ntracked; k++)
+		if (w->tracked[k].reg == reg)
+			return w->now[k];
+	return CHECK_TRUE | CHECK_FALSE;
+}
+
+static uint8_t inverse(uint8_t truth)
+{
+	return (uint8_t)((truth & CHECK_TRUE ? CHECK_FALSE : 0) | (truth & CHECK_FALSE ? CHECK_TRUE : 0));
+}
+
+/* Of source k of an instruction: a constant, or a register that is followed. */
+static uint8_t truth_of_source(const struct check_walk *w, const struct insn *insn, uint32_t k)
+{
+	const struct operand *o = insn_operand(w->unit->fn, insn, k);
+
+	if (o && o->kind == OPERAND_IMM)
+		return o->imm ? CHECK_TRUE : CHECK_FALSE;
+	if (!o || o->kind != OPERAND_REG || o->component)
+		return CHECK_TRUE | CHECK_FALSE;
+	return o->negated ? inverse(truth_now(w, o->id)) : truth_now(w, o->id);
+}
+
+static bool is_constant(const struct unit *unit, const struct insn *insn, uint32_t k, int64_t value)
+{
+	const struct operand *o = insn_operand(unit->fn, insn, k);
+
+	return o && o->kind == OPERAND_IMM && o->imm == value;
+}
+
+/* Whether a bool made by an instruction is true. Bools are predicates, or what compilers keep in 16-bit
+ * registers as 0 and 1: masked with 255, compared with 0. */
+static uint8_t truth_of_definition(const struct check_walk *w, const struct insn *insn)
+{
+	uint8_t a = truth_of_source(w, insn, 1), b = truth_of_source(w, insn, 2);
+
+	if (insn->op == OP_mov && insn->count == 2) {
+		const struct operand *o = insn_operand(w->unit->fn, insn, 1);
+
+		return o->kind == OPERAND_IMM && (o->imm < -1 || o->imm > 1) ? CHECK_TRUE | CHECK_FALSE : a;
+	}
+	if (insn->op == OP_not && insn_has(insn, MOD_pred))
+		return inverse(a);
+	if (insn->op == OP_and && (insn_has(insn, MOD_pred) || is_constant(w->unit, insn, 2, 255)))
+		return (a & b & CHECK_TRUE) | ((a | b) & CHECK_FALSE);
+	if (insn->op == OP_or && insn_has(insn, MOD_pred))
+		return ((a | b) & CHECK_TRUE) | (a & b & CHECK_FALSE);
+	if (insn->op == OP_selp && is_constant(w->unit, insn, 1, 1) && is_constant(w->unit, insn, 2, 0))
+		return truth_of_source(w, insn, 3);
+	if (insn->op == OP_setp && insn->count == 3 && is_constant(w->unit, insn, 2, 0)) {
+		if (insn_has(insn, MOD_ne))
+			return a;
+		if (insn_has(insn, MOD_eq))
+			return inverse(a);
+	}
+	return CHECK_TRUE | CHECK_FALSE;
+}
+
+static bool is_tracked(const struct check_walk *w, uint32_t reg)
+{
+	for (uint32_t k = 0; k < w->ntracked; k++)
+		if (w->tracked[k].reg == reg)
+			return true;
+	return false;
+}
+
+/* The register that an instruction of the kind above makes a bool in, from a constant or from bools that
+ * are followed; or NONE. */
+static uint32_t made_bool(const struct check_walk *w, const struct insn *insn)
+{
+	const struct operand *d = insn_operand(w->unit->fn, insn, 0);
+	bool pred = d && d->kind == OPERAND_REG && w->unit->fn->regs[d->id].bits == 1;
+
+	if (!d || d->kind != OPERAND_REG || d->component || (!pred && w->unit->fn->regs[d->id].bits != 16))
+		return NONE;
+	if (insn->op == OP_mov && (is_constant(w->unit, insn, 1, 0) || is_constant(w->unit, insn, 1, 1) ||
+					  (pred && is_constant(w->unit, insn, 1, -1))))
+		return d->id;
+	if (insn->op != OP_mov && insn->op != OP_not && insn->op != OP_and && insn->op != OP_or &&
+		insn->op != OP_selp && insn->op != OP_setp)
+		return NONE;
+	for (uint32_t k = 1; k < insn->count; k++) {
+		const struct operand *o = insn_operand(w->unit->fn, insn, k);
+
+		if (o->kind == OPERAND_REG && is_tracked(w, o->id))
+			return d->id;
+	}
+	return NONE;
+}
+
+/* Flags: what they hold at the site is not known, but often behind it. A register that something else
+ * than 0 and 1 is put into is not a bool; its truth is then unknown, which is right as well. */
+static void find_flags(struct unit *unit, struct check_defs *defs)
+{
+	struct check_walk walk = {
+		.unit = unit, .tracked = ARENA_NEW(unit->arena, struct check_tracked, MAX_TRACKED)};
+	struct check_walk *w = &walk;
+	uint32_t before;
+
+	do {
+		before = w->ntracked;
+		for (uint32_t i = 0; i < unit->fn->ninsns && w->ntracked < MAX_TRACKED; i++) {
+			uint32_t reg = made_bool(w, &unit->fn->insns[i]);
+
+			if (reg != NONE && !is_tracked(w, reg))
+				track(w, reg, CHECK_TRUE | CHECK_FALSE, false);
+		}
+	} while (w->ntracked > before);
+	defs->flags = ARENA_NEW(unit->arena, uint32_t, w->ntracked);
+	while (defs->nflags < w->ntracked) {
+		defs->flags[defs->nflags] = w->tracked[defs->nflags].reg;
+		defs->nflags++;
+	}
+}
+
+bool check_edge_leads(const struct cfg *cfg, uint32_t from, uint32_t k, uint32_t to)
+{
+	uint32_t s = cfg->blocks[from].succ.v[k];
+
+	if (!cfg_dominates(cfg, s, to))
+		return false;
+	for (uint32_t i = 0; i < cfg->blocks[s].pred.n; i++) {
+		uint32_t p = cfg->blocks[s].pred.v[i];
+
+		if (p != from && !cfg_dominates(cfg, s, p)) /* a join, reached by the other branch as well */
+			return false;
+	}
+	return true;
+}
+
+void check_conditions(struct check_walk *w)
+{
+	const struct cfg *cfg = &w->unit->cfg;
+	uint32_t b = cfg->block_of[w->site];
+
+	w->conditions = ARENA_NEW(w->unit->arena, struct check_condition, MAX_CONDITIONS);
+	w->tracked = ARENA_NEW(w->unit->arena, struct check_tracked, MAX_TRACKED);
+	w->nconditions = w->ntracked = 0;
+	if (w->unit->fn->insns[w->site].guard != NONE)
+		add_condition(w, w->site, !w->unit->fn->insns[w->site].guard_negated);
+	for (uint32_t d = cfg->blocks[b].idom; d != NONE; d = cfg->blocks[d].idom) {
+		const struct block *block = &cfg->blocks[d];
+		uint32_t last = block->first + block->count - 1;
+
+		if (block->succ.n != 2 || !block->count || w->unit->fn->insns[last].guard == NONE)
+			continue;
+		bool taken = check_edge_leads(cfg, d, 0, b);
+
+		if (taken != check_edge_leads(cfg, d, 1, b))
+			add_condition(w, last, taken != w->unit->fn->insns[last].guard_negated);
+	}
+	for (uint32_t k = 0; k < w->defs->nflags; k++)
+		track(w, w->defs->flags[k], CHECK_TRUE | CHECK_FALSE, false);
+	w->now = ARENA_NEW(w->unit->arena, uint8_t, w->ntracked + 1);
+	memset(w->now, CHECK_TRUE | CHECK_FALSE, w->ntracked);
+}
+
+int check_guard(const struct check_walk *w, uint32_t insn)
+{
+	const struct insn *i = &w->unit->fn->insns[insn];
+
+	if (i->guard == NONE)
+		return 1;
+	uint8_t truth = truth_now(w, i->guard);
+
+	if (truth == CHECK_TRUE || truth == CHECK_FALSE)
+		return (truth == CHECK_TRUE) != i->guard_negated;
+	struct operand guard = guard_operand(i);
+	uint32_t number = value_number(w->unit->values, insn, &guard);
+
+	for (uint32_t k = 0; k < w->nconditions; k++)
+		if (w->conditions[k].number == number)
+			return w->conditions[k].truth != i->guard_negated;
+	return -1;
+}
+
+/* What an instruction does to the registers that are followed. */
+static void step_truths(struct check_walk *w, uint32_t insn)
+{
+	const struct insn *i = &w->unit->fn->insns[insn];
+	const struct operand *d0 = insn_operand(w->unit->fn, i, 0);
+
+	/* followed registers are bools: what makes a wider one, or stores, makes none */
+	if (!d0 || d0->kind == OPERAND_MEM ||
+		(d0->kind == OPERAND_REG && w->unit->fn->regs[d0->id].bits > 16))
+		return;
+	regs_of(w->unit->fn, i, w->unit->arena, &w->regs);
+	uint8_t made = w->regs.defs.n == 1 ? truth_of_definition(w, i) : CHECK_TRUE | CHECK_FALSE;
+
+	for (uint32_t d = 0; d < w->regs.defs.n; d++)
+		for (uint32_t k = 0; k < w->ntracked; k++) {
+			if (w->tracked[k].reg != w->regs.defs.v[d])
+				continue;
+			w->now[k] = made | (i->guard != NONE ? w->now[k] : 0);
+			if (w->tracked[k].is_condition)
+				w->context = CHECK_COLD;
+		}
+}
+
+/* The site with its guard open: this way is one of those on which it runs, or of those on which not. */
+static uint8_t step_site(struct check_walk *w, uint8_t state)
+{
+	int runs = state ? check_guard(w, w->site) : 1;
+
+	if (runs >= 0 && (runs == 1) != w->site_runs)
+		return 0;
+	if (!w->site_runs)
+		return state;
+	w->context = CHECK_HOT;
+	for (uint32_t k = 0; k < w->ntracked; k++)
+		w->now[k] = w->tracked[k].start;
+	return w->start;
+}
+
+static uint8_t step_guarded(struct check_walk *w, uint32_t insn, uint8_t state)
+{
+	switch (check_guard(w, insn)) {
+	case 0:
+		return state;
+	case 1:
+		return w->step(w, insn, state);
+	default:
+		return w->join(state, w->step(w, insn, state));
+	}
+}
+
+typedef void visitor(struct check_walk *, uint32_t insn, uint32_t at, uint8_t state, void *);
+
+static bool leaves_thread(const struct unit *unit, uint32_t b)
+{
+	const struct block *block = &unit->cfg.blocks[b];
+
+	if (!block->exits)
+		return false;
+	return !block->count || unit->fn->insns[block->first + block->count - 1].op != OP_trap;
+}
+
+static uint8_t run_block(struct check_walk *w, uint32_t b, uint8_t state, visitor *visit, void *arg)
+{
+	const struct block *block = &w->unit->cfg.blocks[b];
+	uint32_t end = block->first + block->count;
+
+	for (uint32_t i = block->first; i < end; i++) {
+		if (visit && state)
+			visit(w, i, i, state, arg);
+		state = i == w->site ? step_site(w, state) : step_guarded(w, i, state);
+		step_truths(w, i);
+	}
+	if (visit && state && leaves_thread(w->unit, b) &&
+		(!block->count || check_guard(w, end - 1) != 0))
+		visit(w, NONE, block->count ? end - 1 : NONE, state, arg);
+	return state;
+}
+
+/* Which successors the walk's thread can take. */
+static bool may_take(const struct check_walk *w, const struct block *block, uint32_t k)
+{
+	uint32_t last = block->first + block->count - 1;
+
+	if (block->succ.n != 2 || !block->count || w->unit->fn->insns[last].guard == NONE)
+		return true;
+	int runs = check_guard(w, last);
+
+	return runs < 0 || (runs == 1) == (k == 0);
+}
+
+/* On the edge the predicate of the branch is known. */
+static uint8_t truth_on_edge(const struct check_walk *w, const struct block *block, uint32_t k, uint32_t t)
+{
+	const struct insn *last = block->count ? &w->unit->fn->insns[block->first + block->count - 1] : NULL;
+
+	if (!last || block->succ.n != 2 || last->guard != w->tracked[t].reg)
+		return w->now[t];
+	return (k == 0) != last->guard_negated ? CHECK_TRUE : CHECK_FALSE;
+}
+
+static bool flow_into(struct check_walk *w, const struct block *block, uint32_t k, uint8_t out)
+{
+	uint32_t to = block->succ.v[k] * CHECK_CONTEXTS + w->context;
+	uint8_t joined = w->in[to] ? w->join(w->in[to], out) : out;
+	bool grown = joined != w->in[to];
+
+	w->in[to] = joined;
+	for (uint32_t t = 0; t < w->ntracked; t++) {
+		uint8_t *truth = &w->truths[(size_t)to * w->ntracked + t];
+		uint8_t more = *truth | truth_on_edge(w, block, k, t);
+
+		grown |= more != *truth;
+		*truth = more;
+	}
+	return grown;
+}
+
+struct walk_queue {
+	uint32_t *v, n;
+	bool *has;
+};
+
+static void push(struct walk_queue *q, uint32_t entry)
+{
+	if (q->has[entry])
+		return;
+	q->has[entry] = true;
+	q->v[q->n++] = entry;
+}
+
+/* One block in one context; a block with the site is run for both answers of the site's guard. */
+static void run_entry(struct check_walk *w, uint32_t entry, struct walk_queue *q, visitor *visit, void *arg)
+{
+	uint32_t b = entry / CHECK_CONTEXTS;
+	const struct block *block = &w->unit->cfg.blocks[b];
+	bool home = b == w->unit->cfg.block_of[w->site];
+
+	for (int runs = 1; runs >= (home && w->unit->fn->insns[w->site].guard != NONE ? 0 : 1); runs--) {
+		w->site_runs = runs;
+		w->context = entry % CHECK_CONTEXTS;
+		memcpy(w->now, &w->truths[(size_t)entry * w->ntracked], w->ntracked);
+		uint8_t out = run_block(w, b, w->in[entry], visit, arg);
+
+		for (uint32_t k = 0; q && out && k < block->succ.n; k++)
+			if (may_take(w, block, k) && flow_into(w, block, k, out))
+				push(q, block->succ.v[k] * CHECK_CONTEXTS + w->context);
+	}
+}
+
+/* What the flags hold where the site runs, from the entry of the function on. Conditions of the site that
+ * never change hold there as well, for a thread that will come to the site. */
+static void find_flags_at_site(struct check_walk *w, struct walk_queue *q)
+{
+	uint8_t *at_site = ARENA_NEW(w->unit->arena, uint8_t, w->ntracked + 1);
+	uint8_t (*join)(uint8_t, uint8_t) = w->join;
+
+	w->join = check_larger; /* the one state of this run is "reached" */
+	w->in[0] = 1;
+	memset(w->truths, CHECK_TRUE | CHECK_FALSE, w->ntracked);
+	push(q, 0);
+	while (q->n && !budget_spent(w->unit->budget)) {
+		uint32_t entry = q->v[--q->n], b = entry / CHECK_CONTEXTS;
+		const struct block *block = &w->unit->cfg.blocks[b];
+
+		q->has[entry] = false;
+		memcpy(w->now, &w->truths[(size_t)entry * w->ntracked], w->ntracked);
+		for (uint32_t i = block->first; i < block->first + block->count; i++) {
+			for (uint32_t t = 0; i == w->site && t < w->ntracked; t++)
+				at_site[t] |= w->now[t];
+			step_truths(w, i);
+		}
+		w->context = CHECK_COLD;
+		for (uint32_t k = 0; k < block->succ.n; k++)
+			if (may_take(w, block, k) && flow_into(w, block, k, 1))
+				push(q, block->succ.v[k] * CHECK_CONTEXTS);
+	}
+	w->join = join;
+	for (uint32_t t = 0; t < w->ntracked; t++)
+		if (!w->tracked[t].is_condition && at_site[t])
+			w->tracked[t].start = at_site[t];
+}
+
+void check_run(struct check_walk *w, visitor *visit, void *arg)
+{
+	uint32_t n = w->unit->cfg.n * CHECK_CONTEXTS;
+	uint32_t home = w->unit->cfg.block_of[w->site] * CHECK_CONTEXTS + CHECK_COLD;
+	struct walk_queue q = {.v = w->defs->queue, .has = w->defs->queued};
+
+	w->in = w->defs->in;
+	w->truths = w->defs->truths;
+	memset(q.has, 0, n);
+	memset(w->in, 0, n);
+	memset(w->truths, 0, (size_t)n * w->ntracked);
+	if (w->defs->nflags)
+		find_flags_at_site(w, &q);
+	memset(w->in, 0, n);
+	memset(w->truths, 0, (size_t)n * w->ntracked);
+	push(&q, home);
+	while (q.n && !budget_spent(w->unit->budget)) {
+		uint32_t entry = q.v[--q.n];
+
+		q.has[entry] = false;
+		run_entry(w, entry, &q, NULL, NULL);
+	}
+	for (uint32_t entry = 0; entry < n; entry++)
+		if (w->in[entry] || entry == home)
+			run_entry(w, entry, NULL, visit, arg);
+}
+
+struct check_defs check_prepare(struct unit *unit)
+{
+	uint32_t entries = unit->cfg.n * CHECK_CONTEXTS;
+	struct check_defs defs = {.n = ARENA_NEW(unit->arena, uint32_t, unit->fn->nregs),
+		.at = ARENA_NEW(unit->arena, uint32_t, unit->fn->nregs),
+		.in = ARENA_NEW(unit->arena, uint8_t, entries),
+		.truths = ARENA_NEW(unit->arena, uint8_t, (size_t)entries * MAX_TRACKED),
+		.queue = ARENA_NEW(unit->arena, uint32_t, entries),
+		.queued = ARENA_NEW(unit->arena, bool, entries)};
+	struct insn_regs regs = {0};
+
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+		regs_of(unit->fn, &unit->fn->insns[i], unit->arena, &regs);
+		for (uint32_t k = 0; k < regs.defs.n; k++) {
+			defs.n[regs.defs.v[k]]++;
+			defs.at[regs.defs.v[k]] = i;
+		}
+	}
+	find_flags(unit, &defs);
+	return defs;
+}
