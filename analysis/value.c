@@ -55,11 +55,11 @@ static struct value finished(struct value v)
 static struct value look(const struct values *vs, uint32_t insn, const struct operand *o)
 {
 	struct context context;
-	uint32_t fuel = 100;
+	uint32_t fuel = 200;
 
 	context_at_insn(cache_of(vs), insn, &context);
 	struct value v =
-		evaluate_operand((struct evaluation){cache_of(vs), &context, 12, &fuel}, insn, o);
+		evaluate_operand((struct evaluation){cache_of(vs), &context, 24, &fuel}, insn, o);
 
 	if (range_is_empty(&v)) /* contradicting conditions: dead code, or rounding; say what is
 				   known without */

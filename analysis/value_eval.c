@@ -309,6 +309,19 @@ static struct value bits_and(
 		return descriptor_and(op->e.values, b, (uint64_t)c);
 	if (a->base == BASE_DESCRIPTOR || b->base == BASE_DESCRIPTOR)
 		return any(op->type.bits);
+	if (is_shared_address(a) && range_is_constant(b, &c) && op->type.bits >= 32) {
+		/* (x + P - 1) & -P: x rounded up, when -P is all ones above its zeros */
+		uint64_t mask = (uint64_t)c << (64 - op->type.bits) >> (64 - op->type.bits);
+		uint32_t k = mask ? (uint32_t)__builtin_ctzll(mask) : 64;
+		uint64_t all = ~UINT64_C(0) >> (64 - op->type.bits);
+		struct value up = *a, v;
+
+		if (k && k < 17 && mask == (all & ~((UINT64_C(1) << k) - 1)) && a->lo == a->hi) {
+			up.lo = up.hi = a->lo - ((1 << k) - 1);
+			if (derived_align_up(op->e.values, &up, k, &v))
+				return v;
+		}
+	}
 	return range_and(a, b, op->type.bits);
 }
 
@@ -462,6 +475,8 @@ static struct value select(const struct operation *op)
 
 	if (op->type.is_float || !p || p->kind != OPERAND_REG)
 		return any(op->bits);
+	if (idiom_align_up(op->e, op->insn, &v[0]))
+		return v[0];
 	uint32_t node = vs->ssa.node_of[p - vs->fn->operands];
 	struct value condition = evaluate_operand(op->e, op->index, p);
 

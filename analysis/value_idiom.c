@@ -269,3 +269,80 @@ bool idiom_multiply_add(struct evaluation e, const struct insn *insn, struct val
 	d = (int32_t)d;
 	return d < 0 && remainder_of(&w, a, q, -d, out);
 }
+
+/* x & (2^k - 1), compared with zero by the predicate: gives x's operand and k. */
+static const struct operand *tests_low_bits(
+	const struct walker *w, const struct operand *p, bool *equal, int64_t *mask, uint32_t *low)
+{
+	uint32_t node;
+	const struct insn *test = definition(w, p, &node);
+	bool is_unsigned;
+	int64_t zero;
+
+	if (!test || test->op != OP_setp || insn_source(w->fn, test, 2) ||
+		!constant(w, insn_source(w->fn, test, 1), &zero) || zero)
+		return NULL;
+	enum compare c = insn_compare(test, &is_unsigned);
+	const struct insn *and_insn = definition(w, insn_source(w->fn, test, 0), low);
+
+	if ((c != COMPARE_EQ && c != COMPARE_NE) || !and_insn || and_insn->op != OP_and ||
+		!constant(w, insn_source(w->fn, and_insn, 1), mask) || *mask <= 0 ||
+		*mask >= 1 << 16 || (*mask & (*mask + 1)))
+		return NULL;
+	*equal = c == COMPARE_EQ;
+	return insn_source(w->fn, and_insn, 0);
+}
+
+/* The operand is x + (2^k - low), in either order and grouping. */
+static bool adds_up(
+	const struct walker *w, const struct operand *o, uint32_t x, uint32_t low, int64_t size)
+{
+	uint32_t node;
+	const struct insn *add = definition(w, o, &node);
+
+	if (!add || add->op != OP_add)
+		return false;
+	for (uint32_t k = 0; k < 2; k++) {
+		const struct operand *p = insn_source(w->fn, add, k),
+				     *q = insn_source(w->fn, add, 1 - k);
+		const struct insn *sub = definition(w, p, &node);
+		int64_t c;
+
+		if (root(w, q) == x && sub && sub->op == OP_sub &&
+			constant(w, insn_source(w->fn, sub, 0), &c) && c == size &&
+			root(w, insn_source(w->fn, sub, 1)) == low)
+			return true;
+		/* (x - low) + 2^k, (x + 2^k) - low is not seen */
+		if (constant(w, q, &c) && c == size && sub && sub->op == OP_sub &&
+			root(w, insn_source(w->fn, sub, 0)) == x &&
+			root(w, insn_source(w->fn, sub, 1)) == low)
+			return true;
+	}
+	return false;
+}
+
+/* selp d, x, x + (P - (x & (P-1))), (x & (P-1)) == 0: x rounded up to P. */
+bool idiom_align_up(struct evaluation e, const struct insn *select, struct value *out)
+{
+	struct walker w = {e, e.values->fn};
+	const struct operand *p = insn_source(w.fn, select, 2);
+	bool equal;
+	int64_t mask;
+	uint32_t low;
+
+	if (!p || p->kind != OPERAND_REG || p->negated)
+		return false;
+	const struct operand *from = tests_low_bits(&w, p, &equal, &mask, &low);
+
+	if (!from)
+		return false;
+	const struct operand *same = insn_source(w.fn, select, equal ? 0 : 1);
+	const struct operand *moved = insn_source(w.fn, select, equal ? 1 : 0);
+	uint32_t x = root(&w, from);
+
+	if (x == NONE || root(&w, same) != x || !adds_up(&w, moved, x, low, mask + 1))
+		return false;
+	struct value v = evaluate_operand(e, 0, from);
+
+	return derived_align_up(e.values, &v, (uint32_t)__builtin_ctzll((uint64_t)mask + 1), out);
+}

@@ -31,8 +31,9 @@ struct descriptor_kind { /* what all values of one DESCRIPTOR id share; lo, hi, 
 	uint64_t high; /* register contents without the 14 bits of the start */
 };
 
-struct derived_base {	     /* an aligned-up address: the same for all threads */
-	uint32_t key;	     /* value number of the address before alignment */
+struct derived_base { /* symbol + key, rounded up to a multiple of 2^log2: the same for all threads
+		       */
+	uint32_t key, log2;
 	struct value parent; /* where it can lie */
 };
 
@@ -115,6 +116,11 @@ struct value evaluate_definition(struct evaluation, uint32_t node);
 bool idiom_difference(
 	struct evaluation, const struct operand *a, const struct operand *b, struct value *);
 bool idiom_multiply_add(struct evaluation, const struct insn *, struct value *);
+
+bool idiom_align_up(struct evaluation, const struct insn *select, struct value *);
+
+/* value_derived.c */
+bool derived_align_up(struct values *, const struct value *, uint32_t k, struct value *);
 
 /* value_descriptor.c */
 struct value descriptor_from_address(struct values *, const struct value *shifted_from);

@@ -67,6 +67,11 @@ static int64_t sign(uint64_t v, uint32_t bits)
 	return v >> (bits - 1) & 1 ? (int64_t)(v | ~UINT64_C(0) << bits) : (int64_t)v;
 }
 
+uint64_t concrete_base(const struct concrete *c, uint32_t symbol)
+{
+	return function_symbol(c->fn, symbol)->align == 1024 ? c->shared_base : c->other_base;
+}
+
 uint64_t concrete_operand(const struct concrete *c, const struct operand *o)
 {
 	switch (o->kind) {
@@ -81,7 +86,7 @@ uint64_t concrete_operand(const struct concrete *c, const struct operand *o)
 		       : o->special == SPECIAL_LANEID ? c->tid % 32
 						      : 0;
 	case OPERAND_SYMBOL:
-		return c->shared_base + (uint64_t)o->imm;
+		return concrete_base(c, o->id) + (uint64_t)o->imm;
 	case OPERAND_MEM:
 		return concrete_operand(c, operand_child(c->fn, o, 0));
 	default:

@@ -8,9 +8,11 @@
 struct concrete {
 	const struct function *fn;
 	uint32_t tid;
-	uint64_t param;	      /* contents of the only parameter */
-	uint64_t shared_base; /* address of the only shared variable that is read */
-	uint64_t *regs;	      /* by register */
+	uint64_t param; /* contents of the only parameter */
+	uint64_t
+		shared_base; /* address of the shared variable `tile`, which is 1024-byte aligned */
+	uint64_t other_base; /* of all others */
+	uint64_t *regs;	     /* by register */
 	bool *written;
 	/* called before each executed instruction; false stops the run */
 	bool (*see)(struct concrete *, uint32_t insn);
@@ -22,3 +24,4 @@ struct concrete {
 bool concrete_run(struct concrete *, uint32_t limit);
 /* Contents of a REG, IMM, SYMBOL or SPECIAL operand. */
 uint64_t concrete_operand(const struct concrete *, const struct operand *);
+uint64_t concrete_base(const struct concrete *, uint32_t symbol);

@@ -220,6 +220,24 @@ static void remainder_of(struct writer *w)
 		put(w, "mad.lo.s32 %%r%u, %%r42, -%u, %%r%u;\n", d, divisor, x);
 }
 
+/* An address rounded up to more than its variable promises. */
+static void aligned(struct writer *w)
+{
+	uint32_t d = pick(w, REGS), k = 6 + pick(w, 6), size = 1u << k;
+
+	put(w, "mov.u32 %%r44, other;\nadd.s32 %%r44, %%r44, %u;\n",
+		pick(w, 3) * 16 * pick(w, 100));
+	if (pick(w, 2)) {
+		put(w, "add.s32 %%r44, %%r44, %u;\nand.b32 %%r%u, %%r44, -%u;\n", size - 1, d,
+			size);
+		return;
+	}
+	put(w, "and.b32 %%r45, %%r44, %u;\nsub.s32 %%r46, %u, %%r45;\n", size - 1,
+		size + (pick(w, 10) ? 0 : 16));
+	put(w, "add.s32 %%r46, %%r46, %%r44;\nsetp.eq.s32 %%p7, %%r45, 0;\n");
+	put(w, "selp.b32 %%r%u, %%r44, %%r46, %%p7;\n", d);
+}
+
 static void store(struct writer *w)
 {
 	uint32_t a = pick(w, REGS);
@@ -287,6 +305,8 @@ static void block(struct writer *w, uint32_t depth)
 			compare(w, pick(w, 5));
 		else if (kind == 6)
 			remainder_of(w);
+		else if (kind == 7 && !pick(w, 3))
+			aligned(w);
 		else
 			arithmetic(w);
 	}
@@ -316,16 +336,22 @@ struct run {
 };
 
 /* Is x in the set, modulo 2^bits? */
-static bool covered(const struct value *v, uint64_t x, uint64_t base, uint32_t bits)
+static bool covered(const struct run *r, const struct value *v, uint64_t x, uint32_t bits)
 {
 	uint64_t mask = bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
 
 	if (v->base == BASE_UNKNOWN)
 		return true;
-	if (v->base == BASE_SYMBOL)
-		x -= base;
-	else if (v->base != BASE_NUMBER)
+	if (v->base == BASE_SYMBOL) {
+		x -= concrete_base(&r->machine, v->id);
+	} else if (v->base == BASE_DERIVED) {
+		const struct derived_base *d = &r->t->unit.values->derived[v->id];
+		uint64_t size = UINT64_C(1) << d->log2;
+
+		x -= (concrete_base(&r->machine, d->parent.id) + d->key + size - 1) & -size;
+	} else if (v->base != BASE_NUMBER) {
 		return true;
+	}
 	x &= mask;
 	if (v->lo <= -VALUE_FAR || v->hi >= VALUE_FAR) {
 		/* no bound: modulo 2^64 the other end says nothing either; the residue has to be
@@ -363,7 +389,7 @@ static void check_operand(struct run *r, uint32_t insn, const struct operand *o)
 		return;
 	}
 	r->checked++;
-	if (covered(&v, x, c->shared_base, bits == 1 ? 8 : bits))
+	if (covered(r, &v, x, bits == 1 ? 8 : bits))
 		return;
 	char text[200];
 
@@ -442,6 +468,7 @@ static uint32_t check_program(uint64_t seed, uint32_t assume)
 			.tid = threads[k],
 			.param = pick(w, 3) ? pick(w, 50) : (uint64_t)constant(w) & UINT32_MAX,
 			.shared_base = 1024 * (uint64_t)pick(w, 100),
+			.other_base = 199936 + 128 * (uint64_t)pick(w, 300),
 			.see = see,
 			.context = &r};
 		c->regs = calloc(t.unit.fn->nregs + 1, sizeof(*c->regs));
