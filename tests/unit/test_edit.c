@@ -65,8 +65,8 @@ static void test_edit_empty_plan_is_the_input(void **state)
 	assert_int_equal(out.size, 3);
 }
 
-/* `^` is where a fence is inserted; `[` and `]` enclose one that is removed, `<` and `>` one
- * narrowed. */
+/* `^` is where a fence is inserted, `~` where one is put behind the line before; `[` and `]`
+ * enclose one that is removed, `<` and `>` one narrowed. */
 static void apply_marks(const char *marked, char *expected_free, struct slice *out)
 {
 	char *text = expected_free;
@@ -75,9 +75,11 @@ static void apply_marks(const char *marked, char *expected_free, struct slice *o
 	uint32_t n = 0, size = 0;
 
 	for (const char *c = marked; *c; c++) {
-		if (*c == '^')
-			v[n++] = (struct result_fence){
-				.change = CHANGE_INSERT, .kind = FENCE_ASYNC_CTA, .at = size};
+		if (*c == '^' || *c == '~')
+			v[n++] = (struct result_fence){.change = CHANGE_INSERT,
+				.kind = FENCE_ASYNC_CTA,
+				.behind = *c == '~',
+				.at = size};
 		else if (*c == '[' || *c == '<')
 			v[n++] = (struct result_fence){
 				.change = *c == '[' ? CHANGE_REMOVE : CHANGE_NARROW,
@@ -123,6 +125,14 @@ static void test_fence_edits_follow_the_neighbour(void **state)
 			"\n"},
 		{"before the brace", "{\n\ta;\n^}\n",
 			"{\n\ta;\nfence.proxy.async.shared::cta;\n}\n"},
+		{"behind a line", "\ta; // x\n~L:\n\tb;\n",
+			"\ta; // x\n\tfence.proxy.async.shared::cta;\nL:\n\tb;\n"},
+		{"behind a CRLF line", "  a;\r\n~L:\r\n",
+			"  a;\r\n  fence.proxy.async.shared::cta;\r\nL:\r\n"},
+		{"behind one that goes", "\t[fence.x;]\n~L:\n",
+			"\tfence.proxy.async.shared::cta;\nL:\n"},
+		{"behind, before one that goes", "\ta;\n~\t[fence.x;]\n\tb;\n",
+			"\ta;\n\tfence.proxy.async.shared::cta;\n\tb;\n"},
 		{"remove a line", "\ta;\n\t[fence.x;]\n\tb;\n", "\ta;\n\tb;\n"},
 		{"remove a CRLF line", "\ta;\r\n\t[fence.x;] \r\n\tb;\r\n", "\ta;\r\n\tb;\r\n"},
 		{"remove the last line", "\ta;\n\t[fence.x;]", "\ta;\n"},
