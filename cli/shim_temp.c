@@ -28,6 +28,7 @@ struct temp {
 static struct temp *temps;
 static volatile sig_atomic_t ntemps;
 static char *volatile folder;
+static char *folder_text; /* what `folder` points to; it lives as long as the process */
 static volatile sig_atomic_t child;
 
 static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2,
@@ -76,6 +77,7 @@ static const char *folder_make(void)
 	sigset_t all, before;
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
+	folder_text = path;
 	folder = mkdtemp(path);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return folder ? NULL : "no temporary folder can be made; is TMPDIR right?";
