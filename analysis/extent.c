@@ -198,18 +198,20 @@ static void round_to_row(const struct extents *x, struct extent *e, uint32_t row
 		aligned = true;
 		e->assumptions |= ASSUME_ALIGNED_TMA;
 	}
-	int64_t down = aligned ? v->lo & (row - 1) : row - 16;
-
-	if (aligned && v->stride % row != 0) /* not all members have the same place in their row */
-		down = row - 16;
-	v->lo -= down;
-	if (v->stride == 0 || (aligned && v->stride % row == 0)) {
-		v->hi -= down;
-		if (!aligned)
-			e->bytes += (uint64_t)down;
+	if (aligned) { /* each start goes down to a multiple of the row */
+		v->lo &= -(int64_t)row;
+		v->hi &= -(int64_t)row;
+		if (v->stride % row != 0)
+			v->stride = row;
+		if (v->lo == v->hi)
+			v->stride = 0;
 		return;
 	}
-	v->stride = 1; /* members start anywhere in their rows */
+	v->lo -= row - 16; /* starts anywhere in its row */
+	if (v->stride)
+		v->stride = 1;
+	else
+		v->hi -= row - 16, e->bytes += row - 16;
 }
 
 static void wgmma_extent(struct extents *x, struct extent *e, uint32_t i, const struct touch *t,

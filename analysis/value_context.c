@@ -289,12 +289,25 @@ static void put_comparison(const struct values *vs, struct context *context, uin
 		out.lo = bound.lo < -VALUE_FAR ? INT64_MIN : bound.lo;
 		out.hi = bound.hi > VALUE_FAR ? INT64_MAX : bound.hi;
 		break;
-	case COMPARE_NE:
+	case COMPARE_NE: {
 		if (bound.lo != bound.hi)
 			return;
 		out.excludes = true;
 		out.lo = out.hi = bound.lo;
+		/* without its first or last member a set is an interval again, which can be undone
+		 */
+		struct value all;
+
+		if (reading(vs, node, type.bits, type.is_signed, &all) && all.base == BASE_NUMBER &&
+			all.lo > -VALUE_FAR && all.hi < VALUE_FAR && all.lo < all.hi &&
+			(all.lo == bound.lo || all.hi == bound.lo)) {
+			out.excludes = false;
+			out.lo = all.lo + (all.lo == bound.lo ? (int64_t)all.stride : 0);
+			out.hi = all.hi - (all.hi == bound.lo ? (int64_t)all.stride : 0);
+			out.assumptions |= all.assumptions;
+		}
 		break;
+	}
 	case COMPARE_LT:
 	case COMPARE_LE:
 		if (bound.hi > VALUE_FAR)
