@@ -19,12 +19,19 @@
 
 /* ---- transfer ---- */
 
-static void set_everywhere(struct flow_setup *s, uint32_t fact)
+static bool may_hold(const struct flow_setup *s, uint32_t literal)
+{
+	return s->now.possible >> literal & 1;
+}
+
+/* `fails`: a literal that is certainly false where the fact is made; NONE. */
+static void set_everywhere(struct flow_setup *s, uint32_t fact, uint32_t fails)
 {
 	bits_set(s->now.own, fact);
 	bits_set(s->now.fresh, fact);
 	for (uint32_t l = 0; l < s->nliterals; l++)
-		bits_set(s->now.own_if[l], fact);
+		if (l != fails && may_hold(s, l))
+			bits_set(s->now.own_if[l], fact);
 }
 
 /* The FENCED siblings of the facts of `from` that the fence settles, for facts that have one. */
@@ -66,31 +73,11 @@ static uint32_t cover_bits(enum fence_kind kind)
 	return 0;
 }
 
-/* Literal L and the one that holds in exactly the other threads, or NONE. */
-static uint32_t complement(const struct flow_setup *s, uint32_t l)
+/* to &= a | b */
+static void bits_and_either(struct bits to, struct bits a, struct bits b)
 {
-	for (uint32_t m = 0; l != NONE && m < s->nliterals; m++)
-		if (s->literals[m].number == s->literals[l].number &&
-			s->literals[m].negated != s->literals[l].negated)
-			return m;
-	return NONE;
-}
-
-/* Every thread is under L or under its complement: what is pending in neither is not pending. */
-static void settle_both(struct flow_setup *s, uint32_t under, struct bits kill)
-{
-	struct state *now = &s->now;
-	uint32_t other = complement(s, under);
-
-	if (other == NONE)
-		return;
-	bits_copy(s->scratch, kill);
-	bits_and_not(s->scratch, now->own_if[under]);
-	bits_and_not(s->scratch, now->own_if[other]);
-	fenced_siblings(s, now->own, s->scratch, now->own);
-	bits_and_not(now->own, s->scratch);
-	for (uint32_t l = 0; l < s->nliterals; l++)
-		bits_and_not(now->own_if[l], s->scratch);
+	for (uint32_t i = 0; i < to.nwords; i++)
+		to.words[i] &= a.words[i] | b.words[i];
 }
 
 static void do_fence(struct flow_setup *s, enum fence_kind kind, const struct insn *guarded, uint32_t at)
@@ -121,29 +108,31 @@ static void do_fence(struct flow_setup *s, enum fence_kind kind, const struct in
 		bits_and_not(now->foreign_if[l], kill);
 		now->uncovered &= ~(cover_bits(kind) << (2 * l));
 	}
-	if (!always)
-		settle_both(s, under, kill);
+	/* every thread satisfies the literal or its opposite */
+	if (under != NONE && s->literals[under].opposite != NONE) {
+		uint32_t other = s->literals[under].opposite;
+
+		bits_or(now->own, now->own_if[under]); /* FENCED forms that it has put in */
+		bits_and_either(now->own, now->own_if[under], now->own_if[other]);
+		if (!s->own_only) {
+			bits_or(now->foreign, now->foreign_if[under]);
+			bits_and_either(now->foreign, now->foreign_if[under], now->foreign_if[other]);
+		}
+	}
 }
 
-/* A guarded access adds nothing in the threads in which its guard is false. */
 static void do_access(struct flow_setup *s, uint32_t access)
 {
 	const struct facts *facts = &s->facts;
 	uint32_t at = s->unit->accesses.v[access].insn;
 	const struct insn *insn = &s->unit->fn->insns[at];
-	uint32_t idle = insn->guard == NONE
-		? NONE
-		: complement(s, flow_literal(s, at, insn->guard, insn->guard_negated));
+	uint32_t fails = flow_literal(s, at, insn->guard, !insn->guard_negated);
 
 	for (uint32_t f = facts->first_of[access]; f < facts->first_of[access + 1]; f++) {
 		uint32_t inflight = facts->v[f].sibling[FORM_INFLIGHT];
-		bool before = idle != NONE && bits_has(s->now.own_if[idle], f);
 
-		if (facts->v[f].form != (inflight == NONE ? FORM_PENDING : FORM_INFLIGHT))
-			continue;
-		set_everywhere(s, f);
-		if (idle != NONE && !before)
-			bits_clear(s->now.own_if[idle], f);
+		if (facts->v[f].form == (inflight == NONE ? FORM_PENDING : FORM_INFLIGHT))
+			set_everywhere(s, f, fails);
 	}
 }
 
@@ -183,7 +172,7 @@ static void do_wait(struct flow_setup *s, uint32_t insn)
 		f = bits_next(s->facts.inflight, f + 1)) {
 		if (!bits_has(s->now.own, f) || !is_cp_async(s, f))
 			continue;
-		set_everywhere(s, s->facts.v[f].sibling[FORM_PENDING]);
+		set_everywhere(s, s->facts.v[f].sibling[FORM_PENDING], NONE);
 		if (!all || !waits_for(s, insn, f))
 			continue;
 		bits_clear(s->now.own, f);
@@ -334,7 +323,8 @@ static void do_acquire(struct flow_setup *s, uint32_t number)
 	}
 	bits_or(s->now.foreign, received);
 	for (uint32_t l = 0; l < s->nliterals; l++)
-		bits_or(s->now.foreign_if[l], received);
+		if (may_hold(s, l))
+			bits_or(s->now.foreign_if[l], received);
 }
 
 static void do_async(struct flow_setup *s, const struct event *e, const struct visitor *visitor)
@@ -354,6 +344,7 @@ static void do_literal(struct flow_setup *s, uint32_t l)
 {
 	bits_copy(s->now.own_if[l], s->now.own);
 	bits_copy(s->now.foreign_if[l], s->now.foreign);
+	s->now.possible |= UINT32_C(1) << l;
 	s->now.uncovered |= UINT32_C(3) << (2 * l);
 }
 
@@ -415,6 +406,7 @@ static void state_copy(const struct flow_setup *s, struct state *to, const struc
 		bits_copy(to->own_if[l], from->own_if[l]);
 		bits_copy(to->foreign_if[l], from->foreign_if[l]);
 	}
+	to->possible = from->possible;
 	to->uncovered = from->uncovered;
 }
 
@@ -427,6 +419,7 @@ static void state_zero(const struct flow_setup *s, struct state *st)
 		bits_zero(st->own_if[l]);
 		bits_zero(st->foreign_if[l]);
 	}
+	st->possible = 0;
 	st->uncovered = 0;
 }
 
@@ -443,7 +436,7 @@ static bool join(struct flow_setup *s, uint32_t succ, uint32_t holds, uint32_t f
 	struct bits own = holds == NONE ? now->own : now->own_if[holds];
 	struct bits foreign = holds == NONE ? now->foreign : now->foreign_if[holds];
 	bool grew = !s->reached[succ];
-	uint32_t uncovered = now->uncovered;
+	uint32_t uncovered = now->uncovered, possible = now->possible;
 
 	s->reached[succ] = true;
 	grew |= bits_or(in->own, own);
@@ -455,8 +448,12 @@ static bool join(struct flow_setup *s, uint32_t succ, uint32_t holds, uint32_t f
 		grew |= bits_or_and(in->own_if[l], now->own_if[l], own);
 		grew |= bits_or_and(in->foreign_if[l], now->foreign_if[l], foreign);
 	}
-	if (fails != NONE)
+	if (fails != NONE) {
 		uncovered &= ~(UINT32_C(3) << (2 * fails));
+		possible &= ~(UINT32_C(1) << fails);
+	}
+	grew |= (possible & ~in->possible) != 0;
+	in->possible |= possible;
 	grew |= (uncovered & ~in->uncovered) != 0;
 	in->uncovered |= uncovered;
 	return grew;
@@ -502,6 +499,7 @@ static void reset_run(struct flow_setup *s)
 		bits_zero(s->fresh_at[i]);
 		s->uncovered_at[i] = 0;
 	}
+	s->in[0].possible = UINT32_MAX;
 	s->in[0].uncovered = UINT32_MAX;
 	s->reached[0] = true;
 }

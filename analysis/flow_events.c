@@ -30,30 +30,86 @@ uint32_t flow_literal(const struct flow_setup *s, uint32_t insn, uint32_t reg, b
 	return NONE;
 }
 
-static void literal_add(struct flow_setup *s, uint32_t insn, uint32_t reg, bool negated)
+static uint32_t literal_number(const struct flow_setup *s, uint32_t number, bool negated)
+{
+	for (uint32_t i = 0; i < s->nliterals; i++)
+		if (same_literal(&s->literals[i], number, negated))
+			return i;
+	return NONE;
+}
+
+/* The value numbers of all guards of the function, sorted: how often a predicate is used. */
+struct guards {
+	uint32_t *v, n;
+};
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static struct guards collect_guards(const struct unit *unit)
+{
+	struct guards g = {ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns), 0};
+
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+		struct operand guard = {.kind = OPERAND_REG, .id = unit->fn->insns[i].guard};
+
+		if (guard.id != NONE && unit->cfg.block_of[i] != NONE)
+			g.v[g.n++] = value_number(unit->values, i, &guard);
+	}
+	qsort(g.v, g.n, sizeof(*g.v), by_number);
+	return g;
+}
+
+static bool used_twice(const struct guards *g, uint32_t number)
+{
+	uint32_t lo = 0, hi = g->n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (g->v[mid] < number)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo + 1 < g->n && g->v[lo + 1] == number;
+}
+
+/* Both signs of a predicate: what is pending is pending where it holds or where it does not. A
+ * predicate that guards one place only goes together with nothing, unless it names a leader. */
+static void literal_add(
+	struct flow_setup *s, const struct guards *guards, uint32_t insn, uint32_t reg)
 {
 	struct operand guard = {.kind = OPERAND_REG, .id = reg};
+	const struct values *values = s->unit->values;
 
-	if (reg == NONE || s->nliterals == LITERALS_MAX)
+	if (reg == NONE)
 		return;
-	uint32_t number = value_number(s->unit->values, insn, &guard);
+	uint32_t number = value_number(values, insn, &guard);
+	bool some[2] = {value_some_thread(values, insn, &guard, false),
+		value_some_thread(values, insn, &guard, true)};
 
-	for (uint32_t i = 0; i < s->nliterals; i++) {
-		if (!same_literal(&s->literals[i], number, negated))
-			continue;
-		s->literals[i].some_thread |=
-			value_some_thread(s->unit->values, insn, &guard, negated);
-		return;
+	if (literal_number(s, number, false) == NONE) {
+		if (s->nliterals + 2 > LITERALS_MAX ||
+			(!used_twice(guards, number) && !some[0] && !some[1]))
+			return;
+		for (uint32_t negated = 0; negated < 2; negated++) {
+			s->literals[s->nliterals] = (struct literal){.number = number,
+				.negated = negated,
+				.opposite = negated ? s->nliterals - 1 : s->nliterals + 1};
+			s->nliterals++;
+		}
 	}
-	s->literals[s->nliterals++] = (struct literal){
-		.number = number,
-		.negated = negated,
-		.some_thread = value_some_thread(s->unit->values, insn, &guard, negated),
-	};
+	for (uint32_t negated = 0; negated < 2; negated++)
+		s->literals[literal_number(s, number, negated)].some_thread |= some[negated];
 }
 
 /* The branches that decide whether block b runs, nearest first, up to three. */
-static void literals_of_branches(struct flow_setup *s, uint32_t b)
+static void literals_of_branches(struct flow_setup *s, const struct guards *guards, uint32_t b)
 {
 	const struct cfg *cfg = &s->unit->cfg;
 	uint32_t found = 0;
@@ -71,7 +127,7 @@ static void literals_of_branches(struct flow_setup *s, uint32_t b)
 
 		if (taken == cfg_dominates(cfg, block->succ.v[1], b))
 			continue;
-		literal_add(s, flow_last_insn(block), insn->guard, insn->guard_negated == taken);
+		literal_add(s, guards, flow_last_insn(block), insn->guard);
 		found++;
 	}
 }
@@ -81,19 +137,23 @@ static void find_literals(struct flow_setup *s, const struct fence_view *view)
 {
 	const struct unit *unit = s->unit;
 	struct bits placed = bits_new(unit->arena, unit->fn->ninsns + 1);
+	struct guards guards = collect_guards(unit);
 
 	for (uint32_t i = 0; view && i < view->nplaced; i++)
 		bits_set(placed, view->placed[i].before);
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		uint8_t fence = view && view->existing ? view->existing[i] : unit->effects[i].fence;
+	/* there is room for few, so the order counts: a planned fence must stand in it where it will
+	 * stand once it is in the text, else the output of a rewrite would be judged otherwise */
+	for (uint32_t pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+			uint8_t fence = view && view->existing ? view->existing[i] : unit->effects[i].fence;
 
-		if (unit->cfg.block_of[i] == NONE || (fence == FENCE_NONE && !bits_has(placed, i)))
-			continue;
-		if (fence != FENCE_NONE) { /* and for the threads that do not run it */
-			literal_add(s, i, unit->fn->insns[i].guard, unit->fn->insns[i].guard_negated);
-			literal_add(s, i, unit->fn->insns[i].guard, !unit->fn->insns[i].guard_negated);
+			if (unit->cfg.block_of[i] == NONE)
+				continue;
+			if (pass == 0 && fence != FENCE_NONE)
+				literal_add(s, &guards, i, unit->fn->insns[i].guard);
+			if (pass == 1 && (fence != FENCE_NONE || bits_has(placed, i)))
+				literals_of_branches(s, &guards, unit->cfg.block_of[i]);
 		}
-		literals_of_branches(s, unit->cfg.block_of[i]);
 	}
 }
 

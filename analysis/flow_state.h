@@ -34,6 +34,7 @@ struct literal {
 	uint32_t number;
 	bool negated;
 	bool some_thread; /* at least one thread of the CTA certainly satisfies it */
+	uint32_t opposite; /* the literal that holds where this one does not; NONE */
 };
 
 #define LITERALS_MAX 12
@@ -49,6 +50,7 @@ struct literal {
 struct state {
 	struct bits own, foreign, fresh;
 	struct bits own_if[LITERALS_MAX], foreign_if[LITERALS_MAX];
+	uint32_t possible;  /* bit L: literal L may hold here */
 	uint32_t uncovered; /* bit 2 * L: no shared fence for certain, bit 2 * L + 1: no global one */
 };
 

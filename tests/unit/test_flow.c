@@ -65,6 +65,26 @@ static const struct row rows[] = {
 		"setp.eq.s32 %p1, %r9, 0;\nst.shared.u32 [tile], 1;\n@%p1 fence.proxy.async.shared::cta;\n"
 		"ld.shared.u32 %r7, [other];\nsetp.eq.s32 %p1, %r7, 0;\n@%p1 " COPY "ret;",
 		"2>6o", "2|6"},
+	{"write and fence under one guard",
+		"setp.eq.s32 %p1, %r9, 0;\n@%p1 st.shared.u32 [tile], 1;\n"
+		"@%p1 fence.proxy.async.shared::cta;\n" COPY "ret;",
+		"", ""},
+	{"write under the guard that the fence lacks",
+		"setp.eq.s32 %p1, %r9, 0;\n@!%p1 st.shared.u32 [tile], 1;\n"
+		"@%p1 fence.proxy.async.shared::cta;\n" COPY "ret;",
+		"2>4o", "2|4"},
+	{"write and fence under one guard that changes between them",
+		"setp.eq.s32 %p1, %r9, 0;\n@%p1 st.shared.u32 [tile], 1;\nld.shared.u32 %r7, [other];\n"
+		"setp.eq.s32 %p1, %r7, 0;\n@%p1 fence.proxy.async.shared::cta;\n" COPY "ret;",
+		"2>6o", "2|6"},
+	{"write and fence behind branches of one predicate",
+		"setp.ne.s32 %p1, %r9, 0;\n@%p1 bra A;\nst.shared.u32 [tile], 1;\nA:\nadd.s32 %r1, %r1, 1;\n"
+		"@%p1 bra B;\nfence.proxy.async.shared::cta;\nB:\n" COPY "ret;",
+		"", ""},
+	{"write and fence behind branches of opposite sign",
+		"setp.ne.s32 %p1, %r9, 0;\n@%p1 bra A;\nst.shared.u32 [tile], 1;\nA:\nadd.s32 %r1, %r1, 1;\n"
+		"@!%p1 bra B;\nfence.proxy.async.shared::cta;\nB:\n" COPY "ret;",
+		"3>9o", "3|9"},
 	{"branches under the same predicate",
 		"setp.ne.s32 %p1, %r9, 0;\nst.shared.u32 [tile], 1;\n@%p1 bra A;\n"
 		"fence.proxy.async.shared::cta;\nA:\nadd.s32 %r1, %r1, 1;\n@%p1 bra B;\n" COPY "B:\nret;",
