@@ -19,7 +19,8 @@ struct builder {
 	bool writes, async; /* what callees may do, by the mode */
 };
 
-static void add(struct builder *b, uint32_t call, uint8_t spaces, uint32_t object, struct value address)
+static void add(
+	struct builder *b, uint32_t call, uint8_t spaces, uint32_t object, struct value address)
 {
 	struct access a = {
 		.insn = call,
@@ -45,50 +46,82 @@ static void add(struct builder *b, uint32_t call, uint8_t spaces, uint32_t objec
 
 static struct value anywhere(uint8_t spaces)
 {
-	return (struct value){.base = BASE_UNKNOWN, .space = spaces, .lo = INT64_MIN, .hi = INT64_MAX,
+	return (struct value){.base = BASE_UNKNOWN,
+		.space = spaces,
+		.lo = INT64_MIN,
+		.hi = INT64_MAX,
 		.stride = 1};
 }
 
 static struct value in_symbol(uint32_t symbol)
 {
-	return (struct value){.base = BASE_SYMBOL, .space = SPACE_SHARED, .id = symbol, .lo = INT64_MIN,
-		.hi = INT64_MAX, .stride = 1};
+	return (struct value){.base = BASE_SYMBOL,
+		.space = SPACE_SHARED,
+		.id = symbol,
+		.lo = INT64_MIN,
+		.hi = INT64_MAX,
+		.stride = 1};
 }
 
 /* A pointer to shared memory for certain, or something that may be one. */
 static bool names_shared(const struct value *v, bool *certain)
 {
 	*certain = (v->base == BASE_SYMBOL || v->base == BASE_DERIVED) &&
-		(v->space & (SPACE_SHARED | SPACE_CLUSTER));
-	return *certain || v->base == BASE_UNKNOWN || v->base == BASE_LOADED || v->base == BASE_OPAQUE;
+		   (v->space & (SPACE_SHARED | SPACE_CLUSTER));
+	return *certain || v->base == BASE_UNKNOWN || v->base == BASE_LOADED ||
+	       v->base == BASE_OPAQUE;
 }
 
-/* The value stored into the argument `symbol` of a call, looked for from the call backward. */
-static bool argument_value(const struct unit *unit, uint32_t call, uint32_t symbol, struct value *out)
+/* An access through one register that reaches the callee; tells whether it certainly points to
+ * shared memory. */
+static bool through_register(
+	struct builder *b, uint32_t call, uint32_t at, const struct operand *o, bool emit)
 {
-	const struct function *fn = unit->fn;
-	const struct block *block = &unit->cfg.blocks[unit->cfg.block_of[call]];
+	struct value v = value_of(b->unit->values, at, o);
+	bool certain;
+
+	if (!names_shared(&v, &certain))
+		return false;
+	if (emit && certain && v.base == BASE_SYMBOL)
+		add(b, call, SPACE_SHARED, v.id, in_symbol(v.id));
+	else if (emit)
+		add(b, call, SPACE_SHARED, NONE, anywhere(SPACE_SHARED));
+	return certain;
+}
+
+/* All that is stored into the argument `symbol` of a call, looked for from the call backward: a
+ * structure is stored piece by piece, and each piece may be a pointer. */
+static bool through_stored(struct builder *b, uint32_t call, uint32_t symbol, bool emit)
+{
+	const struct function *fn = b->unit->fn;
+	const struct block *block = &b->unit->cfg.blocks[b->unit->cfg.block_of[call]];
+	bool found = false;
 
 	for (uint32_t i = call; i-- > block->first;) {
 		const struct insn *insn = &fn->insns[i];
-		const struct operand *to = insn_operand(fn, insn, 0), *from = insn_operand(fn, insn, 1);
+		const struct operand *to = insn_operand(fn, insn, 0),
+				     *from = insn_operand(fn, insn, 1);
 		const struct operand *base = to ? operand_child(fn, to, 0) : NULL;
 
 		if (insn->op != OP_st || !insn_has(insn, MOD_param) || !base || !from ||
 			base->kind != OPERAND_SYMBOL || base->id != symbol)
 			continue;
-		if (from->kind != OPERAND_REG)
-			return false; /* constants and vectors of plain data */
-		*out = value_of(unit->values, i, from);
-		return true;
+		if (from->kind == OPERAND_REG)
+			found |= through_register(b, call, i, from, emit);
+		for (uint32_t k = 0; from->kind == OPERAND_LIST && k < from->count; k++) {
+			const struct operand *part = operand_child(fn, from, k);
+
+			if (part->kind == OPERAND_REG)
+				found |= through_register(b, call, i, part, emit);
+		}
 	}
-	return false;
+	return found;
 }
 
 static bool visible_shared(const struct symbol *s)
 {
 	return s->kind == SYMBOL_VAR && s->space == SPACE_SHARED &&
-		(s->is_extern || s->is_visible || s->is_weak);
+	       (s->is_extern || s->is_visible || s->is_weak);
 }
 
 static bool module_shares(const struct module *module)
@@ -109,22 +142,11 @@ static bool through_arguments(struct builder *b, uint32_t call, bool emit)
 	link_call_parts(fn, &fn->insns[call], &parts);
 	for (uint32_t i = 0; parts.arguments && i < parts.arguments->count; i++) {
 		const struct operand *o = operand_child(fn, parts.arguments, i);
-		struct value v;
-		bool certain, known = false;
 
-		if (o->kind == OPERAND_REG) {
-			v = value_of(b->unit->values, call, o);
-			known = true;
-		} else if (o->kind == OPERAND_SYMBOL) {
-			known = argument_value(b->unit, call, o->id, &v);
-		}
-		if (!known || !names_shared(&v, &certain))
-			continue;
-		found |= certain;
-		if (emit && certain && v.base == BASE_SYMBOL)
-			add(b, call, SPACE_SHARED, v.id, in_symbol(v.id));
-		else if (emit)
-			add(b, call, SPACE_SHARED, NONE, anywhere(SPACE_SHARED));
+		if (o->kind == OPERAND_REG)
+			found |= through_register(b, call, call, o, emit);
+		else if (o->kind == OPERAND_SYMBOL)
+			found |= through_stored(b, call, o->id, emit);
 	}
 	return found;
 }
@@ -144,12 +166,13 @@ static void collect_call(struct builder *b, uint32_t call)
 
 	if (mode == CALLS_AUTO)
 		mode = through_arguments(b, call, false) || module_shares(b->unit->module)
-			? CALLS_WRITE
-			: CALLS_NONE;
+			       ? CALLS_WRITE
+			       : CALLS_NONE;
 	b->writes = mode != CALLS_NONE;
 	b->async = mode == CALLS_ASYNC || mode == CALLS_WORST;
 	if (mode == CALLS_WORST) {
-		add(b, call, SPACE_SHARED | SPACE_GLOBAL, NONE, anywhere(SPACE_SHARED | SPACE_GLOBAL));
+		add(b, call, SPACE_SHARED | SPACE_GLOBAL, NONE,
+			anywhere(SPACE_SHARED | SPACE_GLOBAL));
 		return;
 	}
 	through_arguments(b, call, true);
@@ -185,7 +208,7 @@ static void merge(struct unit *unit, const struct access *extra, uint32_t n)
 
 	while (i < old.n || k < n)
 		v[out++] = k == n || (i < old.n && old.v[i].insn <= extra[k].insn) ? old.v[i++]
-										  : extra[k++];
+										   : extra[k++];
 	unit->accesses = (struct accesses){v, out};
 }
 

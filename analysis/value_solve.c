@@ -111,6 +111,10 @@ static void need_roots(struct solver *s, uint32_t i)
 		need(s, insn->guard);
 	if (insn->op == OP_brx)
 		need_address(s, insn_operand(vs->fn, insn, 0));
+	/* what reaches a callee without a body says what it may touch; the others are linked */
+	if (insn->op == OP_call || (insn->op == OP_st && insn_has(insn, MOD_param)))
+		for (uint32_t k = 0; k < insn->count; k++)
+			need_operand(s, insn_operand(vs->fn, insn, k), 0);
 }
 
 /* From a definition's register to those that it is computed from. */
