@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bulk-store-unwaited: a bulk store reads its shared source at some later time. Before the source is
- * written again, or the CTA's memory goes away, the thread that issued it must have committed it and
- * waited for its group (ISA 9.7.9.27.2), and other writers must have heard of it through a hand-off.
+ * bulk-store-unwaited: a bulk store reads its shared source at some later time. Before the source
+ * is written again, or the CTA's memory goes away, the thread that issued it must have committed it
+ * and waited for its group (ISA 9.7.9.27.2), and other writers must have heard of it through a
+ * hand-off.
  *
  * State of one store on a way: phase and how many groups were committed after its own, as
  * (phase << 4 | 15 - age), both parts joined by the larger: less done, younger.
@@ -46,8 +47,8 @@ static bool is_bulk_store(const struct effect *e, uint8_t *source)
 
 		if (touch->proxy != PROXY_ASYNC)
 			continue;
-		if (touch->reads && (touch->spaces & SPACE_SHARED) && touch->extent != EXTENT_WGMMA &&
-			touch->extent != EXTENT_TCGEN05) {
+		if (touch->reads && (touch->spaces & SPACE_SHARED) &&
+			touch->extent != EXTENT_WGMMA && touch->extent != EXTENT_TCGEN05) {
 			reads_shared = true;
 			*source = (uint8_t)t;
 		}
@@ -59,9 +60,10 @@ static bool is_bulk_store(const struct effect *e, uint8_t *source)
 static int64_t wait_limit(const struct unit *unit, uint32_t insn)
 {
 	const struct effect *e = &unit->effects[insn];
-	const struct operand *o = e->count_operand == UINT8_MAX
-		? NULL
-		: insn_operand(unit->fn, &unit->fn->insns[insn], e->count_operand);
+	const struct operand *o =
+		e->count_operand == UINT8_MAX
+			? NULL
+			: insn_operand(unit->fn, &unit->fn->insns[insn], e->count_operand);
 
 	return o && o->kind == OPERAND_IMM ? o->imm : INT64_MAX;
 }
@@ -96,16 +98,17 @@ static uint8_t step_bulk(struct check_walk *w, uint32_t insn, uint8_t state)
 }
 
 struct bulk_search {
-	uint32_t read;          /* access number of the source */
-	const uint32_t *first;  /* by instruction: first access number */
-	bool alone;             /* only some threads issue the store */
-	uint32_t write, exit;   /* instructions found, or NONE */
-	bool may_wait;          /* some way waits for it */
-	bool ends;              /* the thread can end first (exit: NONE when its body just stops) */
+	uint32_t read;	       /* access number of the source */
+	const uint32_t *first; /* by instruction: first access number */
+	bool alone;	       /* only some threads issue the store */
+	uint32_t write, exit;  /* instructions found, or NONE */
+	bool may_wait;	       /* some way waits for it */
+	bool ends;	       /* the thread can end first (exit: NONE when its body just stops) */
 	uint8_t write_state, exit_state, confidence;
 };
 
-/* Whether the writer at `insn` is a thread that runs the store as well: then its own wait is enough. */
+/* Whether the writer at `insn` is a thread that runs the store as well: then its own wait is
+ * enough. */
 static bool same_threads(const struct check_walk *w, uint32_t insn)
 {
 	const struct cfg *cfg = &w->unit->cfg;
@@ -156,11 +159,13 @@ static void visit_bulk(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t
 		return;
 	}
 	if (w->unit->effects[insn].sync == SYNC_BULK_WAIT)
-		s->may_wait |= phase_of(after_wait(state, wait_limit(w->unit, insn))) == PHASE_WAITED;
+		s->may_wait |=
+			phase_of(after_wait(state, wait_limit(w->unit, insn))) == PHASE_WAITED;
 	if (insn >= s->write || check_guard(w, insn) == 0)
 		return;
 	for (uint32_t i = s->first[insn]; i < all->n && all->v[i].insn == insn; i++)
-		if (all->v[i].writes && all->v[i].proxy == PROXY_GENERIC && all->v[i].own && s->read != NONE)
+		if (all->v[i].writes && all->v[i].proxy == PROXY_GENERIC && all->v[i].own &&
+			s->read != NONE)
 			try_write(w, i, state, s);
 }
 
@@ -169,13 +174,17 @@ static const char *detail_of(uint8_t state, bool exit)
 	switch ((enum phase)phase_of(state)) {
 	case PHASE_ISSUED:
 		return exit ? "the kernel can end with the store neither committed nor waited for"
-			    : "its source is written again with the store neither committed nor waited for";
+			    : "its source is written again with the store neither committed nor "
+			      "waited for";
 	case PHASE_COMMITTED:
 		return exit ? "the kernel can end with no cp.async.bulk.wait_group behind the store"
-			    : "its source is written again with no cp.async.bulk.wait_group between";
+			    : "its source is written again with no cp.async.bulk.wait_group "
+			      "between";
 	case PHASE_PARTLY:
-		return exit ? "the kernel can end while the last wait_group still leaves the store's group"
-			    : "its source is written again while wait_group still leaves the store's group";
+		return exit ? "the kernel can end while the last wait_group still leaves the "
+			      "store's group"
+			    : "its source is written again while wait_group still leaves the "
+			      "store's group";
 	case PHASE_WAITED:
 		return "other threads write its source again with no hand-off behind the wait";
 	case PHASE_GONE:
@@ -195,8 +204,9 @@ static bool issued_by_some(const struct unit *unit, uint32_t insn)
 		uint32_t last = d == b ? insn : block->first + block->count - 1;
 		const struct insn *i = &unit->fn->insns[last];
 
-		if (i->guard == NONE || (d != b && (block->succ.n != 2 ||
-				check_edge_leads(cfg, d, 0, b) == check_edge_leads(cfg, d, 1, b))))
+		if (i->guard == NONE ||
+			(d != b && (block->succ.n != 2 || check_edge_leads(cfg, d, 0, b) ==
+								  check_edge_leads(cfg, d, 1, b))))
 			continue;
 		struct operand guard = {.kind = OPERAND_REG, .id = i->guard, .at = i->at};
 
@@ -206,9 +216,11 @@ static bool issued_by_some(const struct unit *unit, uint32_t insn)
 	return false;
 }
 
-static uint32_t find_read(const struct unit *unit, const uint32_t *first, uint32_t insn, uint8_t touch)
+static uint32_t find_read(
+	const struct unit *unit, const uint32_t *first, uint32_t insn, uint8_t touch)
 {
-	for (uint32_t i = first[insn]; i < unit->accesses.n && unit->accesses.v[i].insn == insn; i++)
+	for (uint32_t i = first[insn]; i < unit->accesses.n && unit->accesses.v[i].insn == insn;
+		i++)
 		if (unit->accesses.v[i].touch == touch)
 			return i;
 	return NONE;
@@ -225,8 +237,8 @@ static const uint32_t *accesses_by_insn(const struct unit *unit)
 	return first;
 }
 
-/* Debug builds keep the leader's predicate in local memory, where no walk follows it: that the way past a
- * wait can be taken is then only possible. */
+/* Debug builds keep the leader's predicate in local memory, where no walk follows it: that the way
+ * past a wait can be taken is then only possible. */
 static uint8_t confidence_of_end(const struct unit *unit, const struct bulk_search *s)
 {
 	return unit->module->debug && s->may_wait ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;

@@ -12,7 +12,8 @@
 /* A fence that orders everything before it for the cluster does as well as the narrow one. */
 static bool publishes(const struct effect *e)
 {
-	if (e->fence == FENCE_MBARRIER_INIT || e->fence == FENCE_ASYNC_ALL || e->fence == FENCE_ASYNC_CLUSTER)
+	if (e->fence == FENCE_MBARRIER_INIT || e->fence == FENCE_ASYNC_ALL ||
+		e->fence == FENCE_ASYNC_CLUSTER)
 		return true;
 	if (e->sync == SYNC_MEMORY && !e->ntouches)
 		return e->releases && e->cluster_scope;
@@ -67,14 +68,21 @@ void check_mbarrier_init(struct check_list *list)
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
 		if (unit->effects[i].sync != SYNC_MBAR_INIT || unit->cfg.block_of[i] == NONE)
 			continue;
-		struct check_walk w = {.unit = unit, .defs = &list->defs, .site = i, .start = 1, .step = step_init, .join = check_larger};
+		struct check_walk w = {.unit = unit,
+			.defs = &list->defs,
+			.site = i,
+			.start = 1,
+			.step = step_init,
+			.join = check_larger};
 		struct first_use found = {NONE, 0};
 
 		check_conditions(&w);
 		check_run(&w, visit_arrive, &found);
 		if (found.insn != NONE)
-			check_report(list, RULE_MBARRIER_INIT_UNFENCED, CONFIDENCE_LIKELY, i, found.insn,
-				"the relaxed arrive publishes nothing; fence.mbarrier_init.release.cluster belongs before it");
+			check_report(list, RULE_MBARRIER_INIT_UNFENCED, CONFIDENCE_LIKELY, i,
+				found.insn,
+				"the relaxed arrive publishes nothing; "
+				"fence.mbarrier_init.release.cluster belongs before it");
 	}
 }
 
@@ -121,17 +129,18 @@ static bool used_map(const struct unit *unit, uint32_t insn, const struct operan
 	const struct effect *e = &unit->effects[insn];
 
 	for (uint32_t t = 0; t < e->ntouches; t++)
-		if (e->touches[t].proxy == PROXY_TENSORMAP && e->touches[t].reads && e->fence == FENCE_NONE &&
-			e->touches[t].operand != UINT8_MAX) {
-			*map = insn_operand(unit->fn, &unit->fn->insns[insn], e->touches[t].operand);
+		if (e->touches[t].proxy == PROXY_TENSORMAP && e->touches[t].reads &&
+			e->fence == FENCE_NONE && e->touches[t].operand != UINT8_MAX) {
+			*map = insn_operand(
+				unit->fn, &unit->fn->insns[insn], e->touches[t].operand);
 			return true;
 		}
 	return false;
 }
 
 /* 1: the same map, 0: another one, -1: not known. */
-static int same_map(const struct unit *unit, uint32_t insn_a, const struct operand *a, uint32_t insn_b,
-	const struct operand *b)
+static int same_map(const struct unit *unit, uint32_t insn_a, const struct operand *a,
+	uint32_t insn_b, const struct operand *b)
 {
 	struct value x = value_of(unit->values, insn_a, a), y = value_of(unit->values, insn_b, b);
 	bool known = x.base == BASE_SYMBOL || x.base == BASE_PARAM;
@@ -177,7 +186,11 @@ void check_tensormaps(struct check_list *list)
 	bool certain_only = acquires_maps(unit);
 
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		struct check_walk w = {.unit = unit, .defs = &list->defs, .site = i, .step = step_map, .join = check_larger};
+		struct check_walk w = {.unit = unit,
+			.defs = &list->defs,
+			.site = i,
+			.step = step_map,
+			.join = check_larger};
 		struct map_search search = {.found = {NONE, 0}, .certain_only = certain_only};
 		uint8_t operand;
 
@@ -187,9 +200,12 @@ void check_tensormaps(struct check_list *list)
 		check_conditions(&w);
 		check_run(&w, visit_use, &search);
 		if (search.found.insn != NONE)
-			check_report(list, RULE_TENSORMAP_UNFENCED, search.confidence, i, search.found.insn,
+			check_report(list, RULE_TENSORMAP_UNFENCED, search.confidence, i,
+				search.found.insn,
 				search.found.state == MAP_WRITTEN
-					? "fence.proxy.tensormap::generic.release and .acquire belong between the two"
-					: "fence.proxy.tensormap::generic.acquire belongs before the copy");
+					? "fence.proxy.tensormap::generic.release and .acquire "
+					  "belong between the two"
+					: "fence.proxy.tensormap::generic.acquire belongs before "
+					  "the copy");
 	}
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: a unit with effects, flow graph and values, and a site. Out: the states on the ways of one thread
- * from there. A walk follows the site forwards; where the way forks on a predicate whose value is known
- * on that way, only the fitting branch is followed, since compilers repeat tests and keep flags: a
- * condition of the site that cannot change, a register not written since, a constant put into it.
- * Invariant: states and sets of truths only grow, so a walk ends.
+ * In: a unit with effects, flow graph and values, and a site. Out: the states on the ways of one
+ * thread from there. A walk follows the site forwards; where the way forks on a predicate whose
+ * value is known on that way, only the fitting branch is followed, since compilers repeat tests and
+ * keep flags: a condition of the site that cannot change, a register not written since, a constant
+ * put into it. Invariant: states and sets of truths only grow, so a walk ends.
  */
 #include "analysis/checks.h"
 
@@ -25,15 +25,16 @@ static struct operand guard_operand(const struct insn *insn)
 }
 
 /* A predicate with one definition outside all loops is computed once; so is an invariant number. */
-static bool stays(const struct unit *unit, uint32_t insn, const struct operand *guard, uint32_t number)
+static bool stays(
+	const struct unit *unit, uint32_t insn, const struct operand *guard, uint32_t number)
 {
 	if (value_number_invariant(unit->values, number))
 		return true;
 	struct ids defs = value_definitions(unit->values, insn, guard->id);
 
 	return defs.n == 1 && defs.v[0] < unit->fn->ninsns &&
-		unit->cfg.block_of[defs.v[0]] != NONE &&
-		unit->cfg.blocks[unit->cfg.block_of[defs.v[0]]].loop_depth == 0;
+	       unit->cfg.block_of[defs.v[0]] != NONE &&
+	       unit->cfg.blocks[unit->cfg.block_of[defs.v[0]]].loop_depth == 0;
 }
 
 static void track(struct check_walk *w, uint32_t reg, uint8_t start, bool is_condition)
@@ -47,8 +48,8 @@ static void track(struct check_walk *w, uint32_t reg, uint8_t start, bool is_con
 		w->tracked[w->ntracked++] = (struct check_tracked){reg, start, is_condition};
 }
 
-static const struct insn *single_definition(const struct unit *unit, uint32_t insn, uint32_t reg,
-	uint32_t *at)
+static const struct insn *single_definition(
+	const struct unit *unit, uint32_t insn, uint32_t reg, uint32_t *at)
 {
 	struct ids defs = value_definitions(unit->values, insn, reg);
 
@@ -58,11 +59,13 @@ static const struct insn *single_definition(const struct unit *unit, uint32_t in
 	return &unit->fn->insns[*at];
 }
 
-static const struct operand *predicate_source(const struct unit *unit, const struct insn *insn, uint32_t k)
+static const struct operand *predicate_source(
+	const struct unit *unit, const struct insn *insn, uint32_t k)
 {
 	const struct operand *o = insn_operand(unit->fn, insn, k);
 
-	return o && o->kind == OPERAND_REG && !o->negated && unit->fn->regs[o->id].bits == 1 ? o : NULL;
+	return o && o->kind == OPERAND_REG && !o->negated && unit->fn->regs[o->id].bits == 1 ? o
+											     : NULL;
 }
 
 struct known_predicate {
@@ -70,9 +73,10 @@ struct known_predicate {
 	bool truth;
 };
 
-/* What a known predicate says of those it was made from: `and' true and `or' false say it of both. */
-static uint32_t derive(const struct unit *unit, const struct known_predicate *from,
-	struct known_predicate out[2])
+/* What a known predicate says of those it was made from: `and' true and `or' false say it of both.
+ */
+static uint32_t derive(
+	const struct unit *unit, const struct known_predicate *from, struct known_predicate out[2])
 {
 	uint32_t at, n = 0;
 	const struct insn *def = single_definition(unit, from->insn, from->reg, &at);
@@ -94,8 +98,8 @@ static uint32_t derive(const struct unit *unit, const struct known_predicate *fr
 }
 
 /* The register that was read at an instruction still holds the same where the site runs. One
- * definition D, and D dominates the reader, which dominates the site: a way from the reader through D to
- * the site that avoids the reader would also be one from the entry. */
+ * definition D, and D dominates the reader, which dominates the site: a way from the reader through
+ * D to the site that avoids the reader would also be one from the entry. */
 static bool reaches_site(const struct check_walk *w, const struct known_predicate *k)
 {
 	const struct cfg *cfg = &w->unit->cfg;
@@ -104,8 +108,8 @@ static bool reaches_site(const struct check_walk *w, const struct known_predicat
 	if (!w->defs->n[k->reg])
 		return true;
 	return w->defs->n[k->reg] == 1 && cfg->block_of[def] != NONE &&
-		cfg_dominates(cfg, cfg->block_of[def], cfg->block_of[k->insn]) &&
-		(cfg->block_of[def] != cfg->block_of[k->insn] || def < k->insn);
+	       cfg_dominates(cfg, cfg->block_of[def], cfg->block_of[k->insn]) &&
+	       (cfg->block_of[def] != cfg->block_of[k->insn] || def < k->insn);
 }
 
 static void add_condition(struct check_walk *w, uint32_t insn, bool truth)
@@ -139,7 +143,8 @@ static uint8_t truth_now(const struct check_walk *w, uint32_t reg)
 
 static uint8_t inverse(uint8_t truth)
 {
-	return (uint8_t)((truth & CHECK_TRUE ? CHECK_FALSE : 0) | (truth & CHECK_FALSE ? CHECK_TRUE : 0));
+	return (uint8_t)((truth & CHECK_TRUE ? CHECK_FALSE : 0) |
+			 (truth & CHECK_FALSE ? CHECK_TRUE : 0));
 }
 
 /* Of source k of an instruction: a constant, or a register that is followed. */
@@ -161,8 +166,8 @@ static bool is_constant(const struct unit *unit, const struct insn *insn, uint32
 	return o && o->kind == OPERAND_IMM && o->imm == value;
 }
 
-/* Whether a bool made by an instruction is true. Bools are predicates, or what compilers keep in 16-bit
- * registers as 0 and 1: masked with 255, compared with 0. */
+/* Whether a bool made by an instruction is true. Bools are predicates, or what compilers keep in
+ * 16-bit registers as 0 and 1: masked with 255, compared with 0. */
 static uint8_t truth_of_definition(const struct check_walk *w, const struct insn *insn)
 {
 	uint8_t a = truth_of_source(w, insn, 1), b = truth_of_source(w, insn, 2);
@@ -170,7 +175,9 @@ static uint8_t truth_of_definition(const struct check_walk *w, const struct insn
 	if (insn->op == OP_mov && insn->count == 2) {
 		const struct operand *o = insn_operand(w->unit->fn, insn, 1);
 
-		return o->kind == OPERAND_IMM && (o->imm < -1 || o->imm > 1) ? CHECK_TRUE | CHECK_FALSE : a;
+		return o->kind == OPERAND_IMM && (o->imm < -1 || o->imm > 1)
+			       ? CHECK_TRUE | CHECK_FALSE
+			       : a;
 	}
 	if (insn->op == OP_not && insn_has(insn, MOD_pred))
 		return inverse(a);
@@ -178,7 +185,8 @@ static uint8_t truth_of_definition(const struct check_walk *w, const struct insn
 		return (a & b & CHECK_TRUE) | ((a | b) & CHECK_FALSE);
 	if (insn->op == OP_or && insn_has(insn, MOD_pred))
 		return ((a | b) & CHECK_TRUE) | (a & b & CHECK_FALSE);
-	if (insn->op == OP_selp && is_constant(w->unit, insn, 1, 1) && is_constant(w->unit, insn, 2, 0))
+	if (insn->op == OP_selp && is_constant(w->unit, insn, 1, 1) &&
+		is_constant(w->unit, insn, 2, 0))
 		return truth_of_source(w, insn, 3);
 	if (insn->op == OP_setp && insn->count == 3 && is_constant(w->unit, insn, 2, 0)) {
 		if (insn_has(insn, MOD_ne))
@@ -197,17 +205,19 @@ static bool is_tracked(const struct check_walk *w, uint32_t reg)
 	return false;
 }
 
-/* The register that an instruction of the kind above makes a bool in, from a constant or from bools that
- * are followed; or NONE. */
+/* The register that an instruction of the kind above makes a bool in, from a constant or from bools
+ * that are followed; or NONE. */
 static uint32_t made_bool(const struct check_walk *w, const struct insn *insn)
 {
 	const struct operand *d = insn_operand(w->unit->fn, insn, 0);
 	bool pred = d && d->kind == OPERAND_REG && w->unit->fn->regs[d->id].bits == 1;
 
-	if (!d || d->kind != OPERAND_REG || d->component || (!pred && w->unit->fn->regs[d->id].bits != 16))
+	if (!d || d->kind != OPERAND_REG || d->component ||
+		(!pred && w->unit->fn->regs[d->id].bits != 16))
 		return NONE;
-	if (insn->op == OP_mov && (is_constant(w->unit, insn, 1, 0) || is_constant(w->unit, insn, 1, 1) ||
-					  (pred && is_constant(w->unit, insn, 1, -1))))
+	if (insn->op == OP_mov &&
+		(is_constant(w->unit, insn, 1, 0) || is_constant(w->unit, insn, 1, 1) ||
+			(pred && is_constant(w->unit, insn, 1, -1))))
 		return d->id;
 	if (insn->op != OP_mov && insn->op != OP_not && insn->op != OP_and && insn->op != OP_or &&
 		insn->op != OP_selp && insn->op != OP_setp)
@@ -221,8 +231,9 @@ static uint32_t made_bool(const struct check_walk *w, const struct insn *insn)
 	return NONE;
 }
 
-/* Flags: what they hold at the site is not known, but often behind it. A register that something else
- * than 0 and 1 is put into is not a bool; its truth is then unknown, which is right as well. */
+/* Flags: what they hold at the site is not known, but often behind it. A register that something
+ * else than 0 and 1 is put into is not a bool; its truth is then unknown, which is right as well.
+ */
 static void find_flags(struct unit *unit, struct check_defs *defs)
 {
 	struct check_walk walk = {
@@ -255,7 +266,8 @@ bool check_edge_leads(const struct cfg *cfg, uint32_t from, uint32_t k, uint32_t
 	for (uint32_t i = 0; i < cfg->blocks[s].pred.n; i++) {
 		uint32_t p = cfg->blocks[s].pred.v[i];
 
-		if (p != from && !cfg_dominates(cfg, s, p)) /* a join, reached by the other branch as well */
+		if (p != from &&
+			!cfg_dominates(cfg, s, p)) /* a join, reached by the other branch as well */
 			return false;
 	}
 	return true;
@@ -330,7 +342,8 @@ static void step_truths(struct check_walk *w, uint32_t insn)
 		}
 }
 
-/* The site with its guard open: this way is one of those on which it runs, or of those on which not. */
+/* The site with its guard open: this way is one of those on which it runs, or of those on which
+ * not. */
 static uint8_t step_site(struct check_walk *w, uint8_t state)
 {
 	int runs = state ? check_guard(w, w->site) : 1;
@@ -398,9 +411,11 @@ static bool may_take(const struct check_walk *w, const struct block *block, uint
 }
 
 /* On the edge the predicate of the branch is known. */
-static uint8_t truth_on_edge(const struct check_walk *w, const struct block *block, uint32_t k, uint32_t t)
+static uint8_t truth_on_edge(
+	const struct check_walk *w, const struct block *block, uint32_t k, uint32_t t)
 {
-	const struct insn *last = block->count ? &w->unit->fn->insns[block->first + block->count - 1] : NULL;
+	const struct insn *last =
+		block->count ? &w->unit->fn->insns[block->first + block->count - 1] : NULL;
 
 	if (!last || block->succ.n != 2 || last->guard != w->tracked[t].reg)
 		return w->now[t];
@@ -438,13 +453,15 @@ static void push(struct walk_queue *q, uint32_t entry)
 }
 
 /* One block in one context; a block with the site is run for both answers of the site's guard. */
-static void run_entry(struct check_walk *w, uint32_t entry, struct walk_queue *q, visitor *visit, void *arg)
+static void run_entry(
+	struct check_walk *w, uint32_t entry, struct walk_queue *q, visitor *visit, void *arg)
 {
 	uint32_t b = entry / CHECK_CONTEXTS;
 	const struct block *block = &w->unit->cfg.blocks[b];
 	bool home = b == w->unit->cfg.block_of[w->site];
 
-	for (int runs = 1; runs >= (home && w->unit->fn->insns[w->site].guard != NONE ? 0 : 1); runs--) {
+	for (int runs = 1; runs >= (home && w->unit->fn->insns[w->site].guard != NONE ? 0 : 1);
+		runs--) {
 		w->site_runs = runs;
 		w->context = entry % CHECK_CONTEXTS;
 		memcpy(w->now, &w->truths[(size_t)entry * w->ntracked], w->ntracked);
@@ -456,8 +473,8 @@ static void run_entry(struct check_walk *w, uint32_t entry, struct walk_queue *q
 	}
 }
 
-/* What the flags hold where the site runs, from the entry of the function on. Conditions of the site that
- * never change hold there as well, for a thread that will come to the site. */
+/* What the flags hold where the site runs, from the entry of the function on. Conditions of the
+ * site that never change hold there as well, for a thread that will come to the site. */
 static void find_flags_at_site(struct check_walk *w, struct walk_queue *q)
 {
 	uint8_t *at_site = ARENA_NEW(w->unit->arena, uint8_t, w->ntracked + 1);

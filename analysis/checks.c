@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: a unit with effects, flow graph, values and accesses. Out: the findings of the rules that look at
- * one thread's way only. Invariant: nothing here changes what the proxy flow sees.
+ * In: a unit with effects, flow graph, values and accesses. Out: the findings of the rules that
+ * look at one thread's way only. Invariant: nothing here changes what the proxy flow sees.
  */
 #include "analysis/checks.h"
 
@@ -24,7 +24,8 @@ static bool has_sites(const struct unit *unit)
 {
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
 		if (unit->effects[i].sync == SYNC_MBAR_INIT || unit->fn->insns[i].op == OP_cp ||
-			unit->fn->insns[i].op == OP_multimem || unit->fn->insns[i].op == OP_tensormap)
+			unit->fn->insns[i].op == OP_multimem ||
+			unit->fn->insns[i].op == OP_tensormap)
 			return true;
 	return false;
 }

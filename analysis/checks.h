@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One forward walk for the rules that need no proxy flow: what is left of one site's duty on each way. */
+/* One forward walk for the rules that need no proxy flow: what is left of one site's duty on each
+ * way. */
 #pragma once
 
 #include "analysis/audit.h"
@@ -16,18 +17,18 @@ enum check_truth { CHECK_TRUE = 1, CHECK_FALSE = 2 };
 
 struct check_tracked {
 	uint32_t reg;
-	uint8_t start;     /* enum check_truth bits just after the site */
+	uint8_t start;	   /* enum check_truth bits just after the site */
 	bool is_condition; /* the site runs only so; else a flag */
 };
 
-/* Ways on which the conditions of the last run of the site still hold are kept apart from others, or
- * a loop would join this round of the site with the round before. */
+/* Ways on which the conditions of the last run of the site still hold are kept apart from others,
+ * or a loop would join this round of the site with the round before. */
 enum check_context { CHECK_COLD, CHECK_HOT, CHECK_CONTEXTS };
 
-struct check_defs { /* what walks of one function share */
-	uint32_t *n, *at;      /* by register: how many instructions define it, and the last one */
+struct check_defs {	  /* what walks of one function share */
+	uint32_t *n, *at; /* by register: how many instructions define it, and the last one */
 	uint32_t *flags, nflags; /* registers that hold bools made of constants */
-	uint8_t *in, *truths;  /* room of a walk, see below */
+	uint8_t *in, *truths;	 /* room of a walk, see below */
 	uint32_t *queue;
 	bool *queued;
 };
@@ -35,23 +36,24 @@ struct check_defs { /* what walks of one function share */
 struct check_walk {
 	struct unit *unit;
 	const struct check_defs *defs;
-	uint32_t site;      /* the instruction that starts the walk */
-	uint8_t start;      /* state just after it */
-	struct check_condition *conditions; /* that hold for the thread that ran the site, also later */
+	uint32_t site; /* the instruction that starts the walk */
+	uint8_t start; /* state just after it */
+	struct check_condition
+		*conditions; /* that hold for the thread that ran the site, also later */
 	uint32_t nconditions;
 	struct check_tracked *tracked;
 	uint32_t ntracked;
-	/* State after an instruction that runs; 0 ends a way. Must keep the order: a larger state in, no
-	 * smaller state out. Called until nothing grows, in no fixed order. */
+	/* State after an instruction that runs; 0 ends a way. Must keep the order: a larger state
+	 * in, no smaller state out. Called until nothing grows, in no fixed order. */
 	uint8_t (*step)(struct check_walk *, uint32_t insn, uint8_t state);
 	/* Joins two states; no smaller than either. */
 	uint8_t (*join)(uint8_t, uint8_t);
 	/* filled by the walk */
-	uint8_t *in;        /* by block and context */
-	uint8_t *truths;    /* by block, context and tracked register, on entry */
-	uint8_t *now;       /* by tracked register, where the walk stands */
-	uint8_t context;    /* enum check_context, where the walk stands */
-	bool site_runs;     /* what is tried when the site's guard is not known */
+	uint8_t *in;	 /* by block and context */
+	uint8_t *truths; /* by block, context and tracked register, on entry */
+	uint8_t *now;	 /* by tracked register, where the walk stands */
+	uint8_t context; /* enum check_context, where the walk stands */
+	bool site_runs;	 /* what is tried when the site's guard is not known */
 	struct insn_regs regs;
 };
 
@@ -65,19 +67,20 @@ struct check_list {
 struct check_defs check_prepare(struct unit *);
 /* Every way to block `to' takes successor k of block `from'. */
 bool check_edge_leads(const struct cfg *, uint32_t from, uint32_t k, uint32_t to);
-/* Finds what is known of predicates where walk->site runs: conditions that stay for good, and registers
- * to follow. */
+/* Finds what is known of predicates where walk->site runs: conditions that stay for good, and
+ * registers to follow. */
 void check_conditions(struct check_walk *);
-/* Runs to the fixed point, then once more in order, with `visit` called before each instruction (and
- * with insn == NONE at a place where the thread ends, `at` being the last instruction). */
+/* Runs to the fixed point, then once more in order, with `visit` called before each instruction
+ * (and with insn == NONE at a place where the thread ends, `at` being the last instruction). */
 void check_run(struct check_walk *,
-	void (*visit)(struct check_walk *, uint32_t insn, uint32_t at, uint8_t state, void *), void *);
+	void (*visit)(struct check_walk *, uint32_t insn, uint32_t at, uint8_t state, void *),
+	void *);
 /* The guard of an instruction for the thread of the walk: 1 runs, 0 does not, -1 not known. */
 int check_guard(const struct check_walk *, uint32_t insn);
 /* The largest of two: the join of states that are simply ordered. */
 uint8_t check_larger(uint8_t, uint8_t);
-void check_report(struct check_list *, uint8_t rule, uint8_t confidence, uint32_t insn, uint32_t other,
-	const char *detail);
+void check_report(struct check_list *, uint8_t rule, uint8_t confidence, uint32_t insn,
+	uint32_t other, const char *detail);
 
 void check_bulk_stores(struct check_list *);
 void check_mbarrier_init(struct check_list *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: one instruction and its row of effects.def. Out: its effect. Invariant: what the tables do not
- * know is `known` false, and touches everything its brackets can name.
+ * In: one instruction and its row of effects.def. Out: its effect. Invariant: what the tables do
+ * not know is `known` false, and touches everything its brackets can name.
  */
 #include "analysis/effect_form.h"
 
@@ -14,12 +14,12 @@ static uint32_t type_bytes(enum modifier mod)
 	static const struct {
 		uint16_t mod;
 		uint8_t bytes;
-	} types[] = {{MOD_b8, 1}, {MOD_u8, 1}, {MOD_s8, 1}, {MOD_e4m3, 1}, {MOD_e5m2, 1}, {MOD_b16, 2},
-		{MOD_u16, 2}, {MOD_s16, 2}, {MOD_f16, 2}, {MOD_bf16, 2}, {MOD_e4m3x2, 2},
-		{MOD_e5m2x2, 2}, {MOD_b32, 4}, {MOD_u32, 4}, {MOD_s32, 4}, {MOD_f32, 4},
-		{MOD_f16x2, 4}, {MOD_bf16x2, 4}, {MOD_e4m3x4, 4}, {MOD_e5m2x4, 4}, {MOD_b64, 8},
-		{MOD_u64, 8}, {MOD_s64, 8}, {MOD_f64, 8}, {MOD_f32x2, 8}, {MOD_b128, 16},
-		{MOD_u128, 16}, {MOD_s128, 16}};
+	} types[] = {{MOD_b8, 1}, {MOD_u8, 1}, {MOD_s8, 1}, {MOD_e4m3, 1}, {MOD_e5m2, 1},
+		{MOD_b16, 2}, {MOD_u16, 2}, {MOD_s16, 2}, {MOD_f16, 2}, {MOD_bf16, 2},
+		{MOD_e4m3x2, 2}, {MOD_e5m2x2, 2}, {MOD_b32, 4}, {MOD_u32, 4}, {MOD_s32, 4},
+		{MOD_f32, 4}, {MOD_f16x2, 4}, {MOD_bf16x2, 4}, {MOD_e4m3x4, 4}, {MOD_e5m2x4, 4},
+		{MOD_b64, 8}, {MOD_u64, 8}, {MOD_s64, 8}, {MOD_f64, 8}, {MOD_f32x2, 8},
+		{MOD_b128, 16}, {MOD_u128, 16}, {MOD_s128, 16}};
 
 	for (uint32_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 		if (types[i].mod == mod)
@@ -56,7 +56,8 @@ static uint8_t bracket(const struct function *fn, const struct insn *insn, uint3
 	return UINT8_MAX;
 }
 
-static uint8_t place_of(const struct function *fn, const struct insn *insn, const struct form_touch *t)
+static uint8_t place_of(
+	const struct function *fn, const struct insn *insn, const struct form_touch *t)
 {
 	if (!(t->place & 0x80))
 		return bracket(fn, insn, t->place);
@@ -73,12 +74,13 @@ static uint8_t place_of(const struct function *fn, const struct insn *insn, cons
 
 static bool reaches_peers(const struct insn *insn)
 {
-	return insn_has(insn, MOD_multicast__cluster) || insn_has(insn, MOD_multicast__cluster__all) ||
-		(insn->op == OP_tcgen05 && insn_has(insn, MOD_cta_group__2));
+	return insn_has(insn, MOD_multicast__cluster) ||
+	       insn_has(insn, MOD_multicast__cluster__all) ||
+	       (insn->op == OP_tcgen05 && insn_has(insn, MOD_cta_group__2));
 }
 
-static void add_touch(const struct function *fn, const struct insn *insn, const struct form_touch *row,
-	struct effect *e)
+static void add_touch(const struct function *fn, const struct insn *insn,
+	const struct form_touch *row, struct effect *e)
 {
 	struct touch t = {.proxy = row->proxy,
 		.reads = row->access & FORM_READS,
@@ -104,7 +106,9 @@ static void add_touch(const struct function *fn, const struct insn *insn, const 
 	if (row->extent == EXTENT_OPERAND)
 		t.size_operand = (uint8_t)row->size;
 	else if (row->extent == EXTENT_WMMA && insn->count > (t.operand == 0 ? 2U : t.operand + 1U))
-		t.size_operand = t.operand == 0 ? 2 : t.operand + 1; /* stride; behind the fragment in a store */
+		t.size_operand =
+			t.operand == 0 ? 2
+				       : t.operand + 1; /* stride; behind the fragment in a store */
 	else
 		t.bytes = row->size;
 	if (row->extent == EXTENT_FIXED && !row->size) {
@@ -131,13 +135,14 @@ static uint8_t count_operand(const struct insn *insn, const struct form *form)
 static bool beyond_cta(const struct insn *insn)
 {
 	return insn_has(insn, MOD_cluster) || insn_has(insn, MOD_gpu) || insn_has(insn, MOD_sys) ||
-		insn_has(insn, MOD_gl) || insn_has(insn, MOD_volatile) || insn_has(insn, MOD_mmio);
+	       insn_has(insn, MOD_gl) || insn_has(insn, MOD_volatile) || insn_has(insn, MOD_mmio);
 }
 
 /* An arrive on a shared::cluster or generic address may be on a peer's barrier. */
 static bool may_be_remote(const struct insn *insn, const struct effect *e)
 {
-	if (e->sync != SYNC_MBAR_ARRIVE && e->sync != SYNC_MBAR_EXPECT && e->sync != SYNC_TCGEN05_COMMIT)
+	if (e->sync != SYNC_MBAR_ARRIVE && e->sync != SYNC_MBAR_EXPECT &&
+		e->sync != SYNC_TCGEN05_COMMIT)
 		return false;
 	uint8_t spaces = effect_slot_spaces(insn, SLOT_FIRST);
 
@@ -149,7 +154,8 @@ static bool has_unknown_modifier(const struct insn *insn)
 	return insn_has(insn, MOD_UNKNOWN);
 }
 
-/* The fences that settle something have no optional modifiers: one more makes another fence of them. */
+/* The fences that settle something have no optional modifiers: one more makes another fence of
+ * them. */
 static bool fence_is_exact(const struct insn *insn, const struct form *form)
 {
 	uint32_t n = 0;
@@ -212,26 +218,26 @@ static bool text_has(const struct function *fn, const struct insn *insn, const c
 	return false;
 }
 
-/* Rule of thumb of ptx-proxies 2.2: `.async' and `.bulk' together mean the async proxy. Every bracket
+/* Rule of thumb: `.async' and `.bulk' together mean the async proxy (ISA 8.6). Every bracket
  * may be read and written, wherever it points. */
 static void apply_caution(const struct function *fn, const struct insn *insn, struct effect *e)
 {
 	bool async = (insn_has(insn, MOD_async) && insn_has(insn, MOD_bulk)) ||
-		(text_has(fn, insn, ".async") && text_has(fn, insn, "bulk"));
+		     (text_has(fn, insn, ".async") && text_has(fn, insn, "bulk"));
 
 	e->may_touch_memory = true;
 	for (uint32_t i = 0; i < insn->count && e->ntouches < 4; i++)
 		if (insn_operand(fn, insn, i)->kind == OPERAND_MEM)
-			e->touches[e->ntouches++] = (struct touch){
-				.proxy = async ? PROXY_ASYNC : PROXY_GENERIC,
-				.spaces = WHERE_UNKNOWN,
-				.generic_address = true,
-				.reads = true,
-				.writes = true,
-				.operand = (uint8_t)i,
-				.extent = EXTENT_UNKNOWN,
-				.size_operand = UINT8_MAX,
-				.mbarrier_operand = UINT8_MAX};
+			e->touches[e->ntouches++] =
+				(struct touch){.proxy = async ? PROXY_ASYNC : PROXY_GENERIC,
+					.spaces = WHERE_UNKNOWN,
+					.generic_address = true,
+					.reads = true,
+					.writes = true,
+					.operand = (uint8_t)i,
+					.extent = EXTENT_UNKNOWN,
+					.size_operand = UINT8_MAX,
+					.mbarrier_operand = UINT8_MAX};
 }
 
 static const struct operand *callee_of(const struct function *fn, const struct insn *insn)
@@ -244,7 +250,8 @@ static const struct operand *callee_of(const struct function *fn, const struct i
 static bool symbol_is_noreturn(const struct function *fn, uint32_t symbol)
 {
 	for (uint32_t i = 0; i < fn->module->nfunctions; i++)
-		if (fn->module->functions[i].symbol == symbol && fn->module->functions[i].is_noreturn)
+		if (fn->module->functions[i].symbol == symbol &&
+			fn->module->functions[i].is_noreturn)
 			return true;
 	return false;
 }
@@ -262,7 +269,8 @@ static bool call_never_returns(const struct function *fn, const struct insn *ins
 		return false;
 	uint32_t table = fn->labels[last->id].table;
 
-	return table != NONE && fn->tables[table].kind == TABLE_PROTOTYPE && fn->tables[table].noreturn;
+	return table != NONE && fn->tables[table].kind == TABLE_PROTOTYPE &&
+	       fn->tables[table].noreturn;
 }
 
 void effect_of(const struct function *fn, const struct insn *insn, struct effect *e)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: an instruction. Out: the row of effects.def that describes it. Invariant: a row is taken only if
- * it asks for every modifier that can change the proxy, so that a new form is never mistaken for an old.
+ * In: an instruction. Out: the row of effects.def that describes it. Invariant: a row is taken only
+ * if it asks for every modifier that can change the proxy, so that a new form is never mistaken for
+ * an old.
  */
 #include "analysis/effect_form.h"
 
+/* clang-format off */
 #define SHARED SPACE_SHARED
 #define CLUSTER (SPACE_SHARED | SPACE_CLUSTER)
 #define GLOBAL SPACE_GLOBAL
@@ -52,6 +54,7 @@
 		.example = text, role},
 #define PURE(word, sec, since, text)                                                               \
 	FORM(word, WITH(0), ANY, NO_TOUCH, ROLE(.flags = FORM_PURE), sec, since, "sm_90a", text)
+/* clang-format on */
 
 static const struct form forms[] = {
 #include "analysis/effects.def"
@@ -66,8 +69,8 @@ const struct form *effect_forms(uint32_t *n)
 /* Modifiers that move an instruction to another proxy or make it another operation. */
 static bool is_significant(enum modifier mod)
 {
-	static const uint16_t significant[] = {MOD_async, MOD_bulk, MOD_tensor, MOD_reduce, MOD_proxy,
-		MOD_proxy__readonly, MOD_async__generic, MOD_tensormap__generic};
+	static const uint16_t significant[] = {MOD_async, MOD_bulk, MOD_tensor, MOD_reduce,
+		MOD_proxy, MOD_proxy__readonly, MOD_async__generic, MOD_tensormap__generic};
 
 	for (uint32_t i = 0; i < sizeof(significant) / sizeof(*significant); i++)
 		if (significant[i] == mod)
@@ -110,7 +113,7 @@ static uint8_t slot_spaces(const struct insn *insn, uint32_t slot)
 static bool names_its_spaces(const struct form *form, const struct insn *insn)
 {
 	return (!form->first || (form->first & slot_spaces(insn, 0))) &&
-		(!form->second || (form->second & slot_spaces(insn, 1)));
+	       (!form->second || (form->second & slot_spaces(insn, 1)));
 }
 
 const struct form *effect_form(const struct insn *insn)

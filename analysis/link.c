@@ -2,10 +2,10 @@
 /*
  * In: a module and a root. Out: the root with every body that it can call behind it, and which call
  * enters which copy. Copies are made breadth first, each call site its own, until the flat function
- * has LIMIT instructions (those of bodies without a copy yet counted in) or a call chain is DEPTH long;
- * from then on, and for recursion, the callee's first copy is entered again. Invariant: every path of
- * the program is a path of the flat function; a call that closes a cycle can also be passed by,
- * because its caller's registers survive it.
+ * has LIMIT instructions (those of bodies without a copy yet counted in) or a call chain is DEPTH
+ * long; from then on, and for recursion, the callee's first copy is entered again. Invariant: every
+ * path of the program is a path of the flat function; a call that closes a cycle can also be passed
+ * by, because its caller's registers survive it.
  */
 #include "analysis/link.h"
 
@@ -19,19 +19,19 @@ struct linker {
 	struct arena *arena;
 	struct diags *diags;
 	struct linked *out;
-	struct function *fn;             /* out->fn */
+	struct function *fn; /* out->fn */
 	uint32_t insns_cap, operands_cap, regs_cap, symbols_cap, labels_cap, tables_cap, locs_cap;
 	uint32_t pragmas_cap, hints_cap, returns_cap, unknown_cap, calls_cap;
-	uint32_t scopes;                 /* numbers of `{ }` blocks given out */
-	const struct function **parsed;  /* by function of the module */
-	uint32_t *shared;                /* by function: the copy that late calls share, or NONE */
-	uint32_t *locs_at;               /* by function: where its .loc entries are, or NONE */
-	uint32_t **statics;              /* by function: flat ids of its variables, or NULL */
+	uint32_t scopes;		/* numbers of `{ }` blocks given out */
+	const struct function **parsed; /* by function of the module */
+	uint32_t *shared;		/* by function: the copy that late calls share, or NONE */
+	uint32_t *locs_at;		/* by function: where its .loc entries are, or NONE */
+	uint32_t **statics;		/* by function: flat ids of its variables, or NULL */
 	struct link_copy *copies;
 	uint32_t ncopies, copies_cap;
 	struct link_edge *edges;
 	uint32_t nedges, edges_cap;
-	uint64_t unseen;                 /* instructions of bodies that can be called and have no copy yet */
+	uint64_t unseen; /* instructions of bodies that can be called and have no copy yet */
 	bool failed;
 };
 
@@ -71,7 +71,8 @@ static const uint32_t *copy_symbols(struct linker *l, const struct function *bod
 
 	for (uint32_t i = 0; i < body->nsymbols; i++) {
 		const struct symbol *s = &body->symbols[i];
-		bool own = s->space == SPACE_PARAM || s->space == SPACE_LOCAL || s->space == SPACE_REG;
+		bool own =
+			s->space == SPACE_PARAM || s->space == SPACE_LOCAL || s->space == SPACE_REG;
 
 		if (known && !own) {
 			map[i] = known[i];
@@ -118,7 +119,8 @@ static void copy_tables(struct linker *l, const struct function *body, const str
 		uint32_t *v = ARENA_NEW(l->arena, uint32_t, t.n + 1);
 
 		for (uint32_t k = 0; k < t.n; k++)
-			v[k] = t.kind == TABLE_CALL ? map_symbol(l, at, t.v[k]) : t.v[k] + at->labels;
+			v[k] = t.kind == TABLE_CALL ? map_symbol(l, at, t.v[k])
+						    : t.v[k] + at->labels;
 		t.v = v;
 		ARENA_PUSH(l->arena, l->fn->tables, l->fn->ntables, l->tables_cap, t);
 	}
@@ -179,8 +181,8 @@ static void push_insn(struct linker *l, struct insn insn)
 	ARENA_PUSH(l->arena, l->fn->insns, l->fn->ninsns, l->insns_cap, insn);
 }
 
-/* One move for each plain argument or return; link_params says which registers they join. Until then
- * they move nothing: a destination that nobody reads. */
+/* One move for each plain argument or return; link_params says which registers they join. Until
+ * then they move nothing: a destination that nobody reads. */
 static void push_moves(struct linker *l, const struct insn *call, const struct operand *tuple)
 {
 	for (uint32_t i = 0; tuple && i < tuple->count; i++) {
@@ -192,7 +194,8 @@ static void push_moves(struct linker *l, const struct insn *call, const struct o
 		uint32_t first = l->fn->noperands;
 
 		for (int k = 0; k < 2; k++)
-			ARENA_PUSH(l->arena, l->fn->operands, l->fn->noperands, l->operands_cap, pair[k]);
+			ARENA_PUSH(l->arena, l->fn->operands, l->fn->noperands, l->operands_cap,
+				pair[k]);
 		push_insn(l, move_at(call, first));
 	}
 }
@@ -344,7 +347,8 @@ static void link_call(struct linker *l, uint32_t caller, uint32_t call, struct l
 
 	link_callees(l->module, l->fn, &insn, l->arena, c);
 	if (c->unknown)
-		ARENA_PUSH(l->arena, l->out->unknown_calls, l->out->nunknown_calls, l->unknown_cap, call);
+		ARENA_PUSH(l->arena, l->out->unknown_calls, l->out->nunknown_calls, l->unknown_cap,
+			call);
 	for (uint32_t i = 0; i < c->n && !l->failed; i++) {
 		struct link_edge edge = {
 			.call = call, .caller = caller, .callee = copy_for(l, caller, c->v[i])};
@@ -367,8 +371,8 @@ static void link_copies(struct linker *l)
 	}
 }
 
-/* Depth first over the copies: an edge to a copy on the way closes a cycle. Edges of one caller stand
- * together, for copies are handled in order. */
+/* Depth first over the copies: an edge to a copy on the way closes a cycle. Edges of one caller
+ * stand together, for copies are handled in order. */
 static void find_recursion(struct linker *l)
 {
 	uint32_t *first = ARENA_NEW(l->arena, uint32_t, l->ncopies + 1);
@@ -419,7 +423,8 @@ static void write_calls(struct linker *l)
 		ARENA_PUSH(l->arena, l->out->calls, l->out->ncalls, l->calls_cap, call);
 		if (!e->recursive)
 			continue;
-		call.entry = call.after; /* the caller's own registers, whatever the inner one did to them */
+		call.entry = call.after; /* the caller's own registers, whatever the inner one did
+					    to them */
 		call.nreturns = 0;
 		ARENA_PUSH(l->arena, l->out->calls, l->out->ncalls, l->calls_cap, call);
 	}
@@ -444,7 +449,8 @@ static bool calls_bodies(struct linker *l, const struct function *root)
 	return bodies;
 }
 
-/* Every body needs one copy: what these take is not for the others. The list grows behind the loop. */
+/* Every body needs one copy: what these take is not for the others. The list grows behind the loop.
+ */
 static void read_reachable(struct linker *l)
 {
 	struct link_callees c = {0};
@@ -511,7 +517,8 @@ bool link_calls(const struct module *module, uint32_t root, struct arena *arena,
 	struct diags *diags)
 {
 	uint32_t n = module->nfunctions;
-	struct linker l = {.module = module, .arena = arena, .diags = diags, .out = out, .fn = &out->fn};
+	struct linker l = {
+		.module = module, .arena = arena, .diags = diags, .out = out, .fn = &out->fn};
 
 	*out = (struct linked){.bodies = ARENA_NEW(arena, const struct function *, n)};
 	l.parsed = ARENA_NEW(arena, const struct function *, n);

@@ -7,17 +7,17 @@
 
 struct link_copy {
 	const struct function *body;
-	uint32_t function;          /* index in the module */
-	uint32_t parent, depth;     /* copy that first called it; calls between it and the root */
+	uint32_t function;	     /* index in the module */
+	uint32_t parent, depth;	     /* copy that first called it; calls between it and the root */
 	uint32_t first_insn, ninsns; /* in the flat function */
 	uint32_t first_reg;
 	uint32_t first_return, nreturns; /* into linked.returns */
-	const uint32_t *symbols;    /* by local symbol of the body: id in the flat function */
+	const uint32_t *symbols;	 /* by local symbol of the body: id in the flat function */
 };
 
-struct link_edge { /* a call in one copy that enters another */
+struct link_edge {		       /* a call in one copy that enters another */
 	uint32_t call, caller, callee; /* flat instruction, copies */
-	bool recursive; /* closes a cycle of calls */
+	bool recursive;		       /* closes a cycle of calls */
 };
 
 struct link_graph {
@@ -37,7 +37,7 @@ void link_call_parts(const struct function *, const struct insn *, struct link_c
 
 struct link_callees {
 	uint32_t *v, n, cap; /* functions with a body */
-	bool unknown;        /* and perhaps something else */
+	bool unknown;	     /* and perhaps something else */
 };
 /* Refills the list for a call of `fn`. */
 void link_callees(const struct module *, const struct function *fn, const struct insn *,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: a flat function whose calls pass values through .param symbols. Out: the same with OP_LINK_MOV
- * in place of the st.param and ld.param of scalars, so that values are seen through calls. Symbols
- * that a call connects (actual and formal, argument or return) form a class; a class has one register
- * per (offset, width). Invariant: a register is used only where it certainly holds what the symbol
- * would; a class with any access that is not understood is left alone.
+ * In: a flat function whose calls pass values through .param symbols. Out: the same with
+ * OP_LINK_MOV in place of the st.param and ld.param of scalars, so that values are seen through
+ * calls. Symbols that a call connects (actual and formal, argument or return) form a class; a class
+ * has one register per (offset, width). Invariant: a register is used only where it certainly holds
+ * what the symbol would; a class with any access that is not understood is left alone.
  */
 #include "analysis/effect_form.h"
 #include "analysis/link_copy.h"
@@ -15,7 +15,7 @@ struct slot { /* of one class */
 	bool blocked; /* overlaps another shape, or something narrower or wider is moved */
 	bool stored;
 	bool from_regs; /* some store is of a register, not of a small constant */
-	uint32_t next; /* slot of the same class, or NONE */
+	uint32_t next;	/* slot of the same class, or NONE */
 };
 
 struct site { /* one symbol at one call */
@@ -27,17 +27,17 @@ struct params {
 	const struct link_graph *graph;
 	struct function *fn;
 	struct arena *arena;
-	uint32_t n;          /* symbols of the flat function */
-	uint32_t *parent;    /* union-find */
-	bool *bad;           /* by root of a class */
+	uint32_t n;	      /* symbols of the flat function */
+	uint32_t *parent;     /* union-find */
+	bool *bad;	      /* by root of a class */
 	uint32_t *first_slot; /* by root of a class */
-	bool *target;        /* by instruction: a label stands before it */
+	bool *target;	      /* by instruction: a label stands before it */
 	struct slot *slots;
 	uint32_t nslots, slots_cap;
 	struct site *sites;
 	uint32_t nsites, sites_cap;
 	uint32_t regs_cap;
-	uint32_t *calls_of;  /* by root of a class: how many calls use it */
+	uint32_t *calls_of; /* by root of a class: how many calls use it */
 };
 
 static uint32_t find(struct params *p, uint32_t s)
@@ -62,7 +62,8 @@ static uint32_t param_of(const struct params *p, const struct operand *o)
 	return p->fn->symbols[o->id - module].space == SPACE_PARAM ? o->id - module : NONE;
 }
 
-/* A .param symbol accessed as [symbol+constant] by a plain ld or st; the operand number of the bracket. */
+/* A .param symbol accessed as [symbol+constant] by a plain ld or st; the operand number of the
+ * bracket. */
 static uint32_t accessed(const struct params *p, const struct insn *insn, uint32_t *bracket)
 {
 	if (insn->op != OP_ld && insn->op != OP_st)
@@ -86,8 +87,8 @@ static uint32_t formal(const struct link_copy *c, bool is_return, uint32_t i)
 
 /* ---- classes ---- */
 
-static void connect(struct params *p, const struct link_edge *e, const struct operand *tuple,
-	bool is_return)
+static void connect(
+	struct params *p, const struct link_edge *e, const struct operand *tuple, bool is_return)
 {
 	const struct link_copy *callee = &p->graph->copies[e->callee];
 
@@ -101,7 +102,8 @@ static void connect(struct params *p, const struct link_edge *e, const struct op
 			join(p, f, s);
 		if (e->recursive || (is_return && p->graph->unknown[e->call]))
 			p->bad[f] = true; /* moved to the roots later */
-		struct site site = {.symbol = f, .call = e->call, .index = i, .is_return = is_return};
+		struct site site = {
+			.symbol = f, .call = e->call, .index = i, .is_return = is_return};
 
 		ARENA_PUSH(p->arena, p->sites, p->nsites, p->sites_cap, site);
 	}
@@ -150,7 +152,8 @@ static void find_strange_uses(struct params *p)
 	}
 }
 
-/* Several callees of one call have a formal each, in one class: one site. Edges of a call stand together. */
+/* Several callees of one call have a formal each, in one class: one site. Edges of a call stand
+ * together. */
 static void drop_repeated_sites(struct params *p)
 {
 	uint32_t n = 0;
@@ -160,8 +163,9 @@ static void drop_repeated_sites(struct params *p)
 		bool again = false;
 
 		for (uint32_t k = n; k-- > 0 && p->sites[k].call == s->call;)
-			again |= p->sites[k].index == s->index && p->sites[k].is_return == s->is_return &&
-				find(p, p->sites[k].symbol) == find(p, s->symbol);
+			again |= p->sites[k].index == s->index &&
+				 p->sites[k].is_return == s->is_return &&
+				 find(p, p->sites[k].symbol) == find(p, s->symbol);
 		if (!again)
 			p->sites[n++] = *s;
 	}
@@ -217,11 +221,12 @@ static struct slot *slot_of(struct params *p, uint32_t class, uint32_t offset, u
 	return found;
 }
 
-/* A move between registers of the slot's width says the same as the access: no extension, no cut. */
+/* A move between registers of the slot's width says the same as the access: no extension, no cut.
+ */
 static bool is_whole_reg(const struct params *p, const struct operand *o, uint32_t bytes)
 {
 	return o->kind == OPERAND_REG && !o->component && p->fn->regs[o->id].vector <= 1 &&
-		p->fn->regs[o->id].bits == bytes * 8;
+	       p->fn->regs[o->id].bits == bytes * 8;
 }
 
 /* Small constants survive any extension. */
@@ -234,7 +239,8 @@ static void note_store(const struct params *p, struct slot *slot, const struct o
 {
 	slot->stored = true;
 	slot->from_regs |= value->kind == OPERAND_REG;
-	slot->blocked |= !is_whole_reg(p, value, slot->bytes) && !is_plain_constant(value, slot->bytes);
+	slot->blocked |=
+		!is_whole_reg(p, value, slot->bytes) && !is_plain_constant(value, slot->bytes);
 }
 
 static bool may_load(const struct params *p, const struct slot *slot, const struct operand *to)
@@ -242,7 +248,7 @@ static bool may_load(const struct params *p, const struct slot *slot, const stru
 	if (is_whole_reg(p, to, slot->bytes))
 		return true;
 	return slot->bytes < 4 && !slot->from_regs && to->kind == OPERAND_REG && !to->component &&
-		p->fn->regs[to->id].vector <= 1 && p->fn->regs[to->id].bits > slot->bytes * 8;
+	       p->fn->regs[to->id].vector <= 1 && p->fn->regs[to->id].bits > slot->bytes * 8;
 }
 
 static void collect_slots(struct params *p)
@@ -322,7 +328,8 @@ static uint32_t count_slots(const struct params *p, uint32_t class)
 
 static void check_shared_classes(struct params *p)
 {
-	uint32_t *argument = ARENA_NEW(p->arena, uint32_t, p->n), *total = ARENA_NEW(p->arena, uint32_t, p->n);
+	uint32_t *argument = ARENA_NEW(p->arena, uint32_t, p->n),
+		 *total = ARENA_NEW(p->arena, uint32_t, p->n);
 	uint32_t bracket;
 
 	for (uint32_t i = 0; i < p->nsites; i++) {
@@ -342,7 +349,8 @@ static void check_shared_classes(struct params *p)
 		uint32_t s = accessed(p, &p->fn->insns[i], &bracket);
 		uint32_t class = s == NONE ? NONE : find(p, s);
 
-		if (class == NONE || p->calls_of[class] < 2 || p->bad[class] || argument[class] == 3)
+		if (class == NONE || p->calls_of[class] < 2 || p->bad[class] ||
+			argument[class] == 3)
 			continue;
 		/* what the run of no call holds is left over in the count */
 		if ((p->fn->insns[i].op == OP_st) == (argument[class] == 1))
@@ -357,7 +365,8 @@ static void check_shared_classes(struct params *p)
 
 static uint32_t reg_of(struct params *p, struct slot *slot)
 {
-	static const uint16_t types[] = {[1] = MOD_b8, [2] = MOD_b16, [4] = MOD_b32, [8] = MOD_b64, [16] = MOD_b128};
+	static const uint16_t types[] = {
+		[1] = MOD_b8, [2] = MOD_b16, [4] = MOD_b32, [8] = MOD_b64, [16] = MOD_b128};
 
 	if (slot->reg == NONE) {
 		struct reg r = {.name = p->fn->symbols[slot->class].name,
@@ -375,7 +384,7 @@ static uint32_t reg_of(struct params *p, struct slot *slot)
 static bool usable(const struct params *p, const struct slot *slot)
 {
 	return !p->bad[slot->class] && !slot->blocked && slot->stored && slot->bytes <= 16 &&
-		!(slot->bytes & (slot->bytes - 1));
+	       !(slot->bytes & (slot->bytes - 1));
 }
 
 static void become_reg(struct operand *o, uint32_t reg)
@@ -424,9 +433,10 @@ static uint32_t whole_reg(struct params *p, const struct link_copy *c, uint32_t 
 	return NONE;
 }
 
-/* Fills in the moves that link.c put beside a call for registers and constants in its parentheses. */
-static void fill_moves(struct params *p, const struct link_edge *e, const struct operand *tuple,
-	bool is_return)
+/* Fills in the moves that link.c put beside a call for registers and constants in its parentheses.
+ */
+static void fill_moves(
+	struct params *p, const struct link_edge *e, const struct operand *tuple, bool is_return)
 {
 	const struct link_copy *c = &p->graph->copies[e->callee];
 	uint32_t plain = 0, k = 0;
@@ -436,7 +446,8 @@ static void fill_moves(struct params *p, const struct link_edge *e, const struct
 	for (uint32_t i = 0; plain && i < tuple->count; i++) {
 		if (operand_child(p->fn, tuple, i)->kind == OPERAND_SYMBOL)
 			continue;
-		struct insn *move = &p->fn->insns[is_return ? e->call + 1 + k : e->call - plain + k];
+		struct insn *move =
+			&p->fn->insns[is_return ? e->call + 1 + k : e->call - plain + k];
 		struct operand *o = &p->fn->operands[move->first];
 		uint32_t f = formal(c, is_return, i);
 		uint32_t reg = f == NONE ? NONE : whole_reg(p, c, f);
@@ -464,12 +475,14 @@ static void mark_plain_arguments(struct params *p)
 		for (uint32_t k = 0; parts.arguments && k < parts.arguments->count; k++) {
 			uint32_t f = formal(&p->graph->copies[e->callee], false, k);
 
-			if (f == NONE || param_of(p, operand_child(p->fn, parts.arguments, k)) != NONE ||
+			if (f == NONE ||
+				param_of(p, operand_child(p->fn, parts.arguments, k)) != NONE ||
 				p->fn->symbols[f].space != SPACE_PARAM)
 				continue;
 			uint32_t class = find(p, f);
 
-			if (p->calls_of[class] > 1 || p->fn->symbols[f].size > 16 || !p->fn->symbols[f].size) {
+			if (p->calls_of[class] > 1 || p->fn->symbols[f].size > 16 ||
+				!p->fn->symbols[f].size) {
 				p->bad[class] = true;
 				continue;
 			}

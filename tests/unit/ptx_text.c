@@ -51,7 +51,8 @@ uint32_t ptx_text_find(const struct ptx_text *t, const char *name)
 	for (uint32_t i = 0; i < m->nfunctions; i++) {
 		struct slice s = names_text(m->names, m->symbols[m->functions[i].symbol].name);
 
-		if (m->functions[i].has_body && s.size == strlen(name) && !memcmp(s.text, name, s.size))
+		if (m->functions[i].has_body && s.size == strlen(name) &&
+			!memcmp(s.text, name, s.size))
 			return i;
 	}
 	fail_msg("no function %s", name);

@@ -19,8 +19,9 @@
 #include <cmocka.h>
 
 #define HEAD                                                                                       \
-	".version 8.6\n.target sm_90a\n.address_size 64\n.entry k(.param .u64 out, .param .align 128 .b8 map[128]) {\n" \
-	".reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<30>;\n"                                   \
+	".version 8.6\n.target sm_90a\n.address_size 64\n.entry k(.param .u64 out, .param .align " \
+	"128 .b8 map[128]) {\n"                                                                    \
+	".reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<30>;\n"                                 \
 	".shared .align 128 .b8 buf[1024]; .shared .align 128 .b8 two[1024]; .shared .b64 bar;\n"
 #define BUF "mov.u32 %r1, buf; mov.u32 %r2, two; mov.u32 %r3, %tid.x; ld.param.u64 %rd1, [out];\n"
 #define LEADER "setp.ne.u32 %p1, %r3, 0;\n"
@@ -60,7 +61,8 @@ static void prepare(struct ptx_text *t, struct linked *l, struct analysis_option
 	for (uint32_t i = 0; i < l->fn.ninsns; i++)
 		effect_of(unit->fn, &unit->fn->insns[i], &unit->effects[i]);
 	cfg_build(l, unit->effects, arena, &unit->cfg);
-	unit->values = values_solve(unit->fn, &unit->cfg, options, arena, budget, &unit->assumptions);
+	unit->values =
+		values_solve(unit->fn, &unit->cfg, options, arena, budget, &unit->assumptions);
 	access_collect(unit->fn, &unit->cfg, unit->values, options, arena, &unit->accesses);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of effects: every row's example is classified by that row and, where ptxas is found, is an
- * instruction that ptxas takes; more forms of each are compared as printed.
+ * The table of effects: every row's example is classified by that row and, where ptxas is found, is
+ * an instruction that ptxas takes; more forms of each are compared as printed.
  */
 #include "analysis/effect_form.h"
 #include "parser/words.h"
@@ -17,10 +17,11 @@
 #include <cmocka.h>
 
 static const char head[] = ".version 9.0\n.target %s\n.address_size 64\n.func f() { ret; }\n";
-static const char kernel[] = ".visible .entry k%u()\n{\n"
-			     ".reg .pred %%p<8>; .reg .b16 %%h<8>; .reg .b32 %%r<64>; .reg .b64 %%rd<32>;\n"
-			     ".reg .f32 %%f<64>; .reg .f64 %%fd<8>; .reg .b128 %%q<4>;\n"
-			     "T: .branchtargets L;\n%s\nL:\n}\n";
+static const char kernel[] =
+	".visible .entry k%u()\n{\n"
+	".reg .pred %%p<8>; .reg .b16 %%h<8>; .reg .b32 %%r<64>; .reg .b64 %%rd<32>;\n"
+	".reg .f32 %%f<64>; .reg .f64 %%fd<8>; .reg .b128 %%q<4>;\n"
+	"T: .branchtargets L;\n%s\nL:\n}\n";
 
 /* The instruction of `text` inside a kernel, and its effect. */
 static const struct insn *classify(struct ptx_text *t, const char *text, struct effect *e)
@@ -82,9 +83,13 @@ static void test_effect_rows_are_sorted_and_explained(void **state)
 
 static const char *extent_name(const struct touch *t, char *out, size_t size)
 {
-	static const char *const names[] = {[EXTENT_LANES] = "lanes", [EXTENT_TENSOR_LOAD] = "load",
-		[EXTENT_TENSOR_STORE] = "store", [EXTENT_WGMMA] = "wgmma", [EXTENT_TCGEN05] = "tcgen05",
-		[EXTENT_WMMA] = "wmma", [EXTENT_UNKNOWN] = "?"};
+	static const char *const names[] = {[EXTENT_LANES] = "lanes",
+		[EXTENT_TENSOR_LOAD] = "load",
+		[EXTENT_TENSOR_STORE] = "store",
+		[EXTENT_WGMMA] = "wgmma",
+		[EXTENT_TCGEN05] = "tcgen05",
+		[EXTENT_WMMA] = "wmma",
+		[EXTENT_UNKNOWN] = "?"};
 
 	if (t->extent == EXTENT_FIXED)
 		snprintf(out, size, "%u", t->bytes);
@@ -102,7 +107,10 @@ static void print_touch(const struct touch *t, FILE *out)
 	char extent[16];
 
 	fprintf(out, "%c%c ", proxies[t->proxy],
-		t->mbarrier ? 'B' : t->reads && t->writes ? 'X' : t->writes ? 'W' : 'R');
+		t->mbarrier		? 'B'
+		: t->reads && t->writes ? 'X'
+		: t->writes		? 'W'
+					: 'R');
 	for (uint32_t i = 0; i < 7; i++)
 		if (t->spaces >> i & 1)
 			fputc(spaces[i], out);
@@ -113,23 +121,35 @@ static void print_touch(const struct touch *t, FILE *out)
 
 static void print_effect(const struct effect *e, FILE *out)
 {
-	static const char *const syncs[] = {[SYNC_BAR] = "bar", [SYNC_BAR_ARRIVE] = "bar-arrive",
-		[SYNC_WARP] = "warp", [SYNC_CLUSTER_ARRIVE] = "cluster-arrive",
-		[SYNC_CLUSTER_WAIT] = "cluster-wait", [SYNC_MBAR_INIT] = "init", [SYNC_MBAR_INVAL] = "inval",
-		[SYNC_MBAR_ARRIVE] = "arrive", [SYNC_MBAR_EXPECT] = "expect", [SYNC_MBAR_WAIT] = "wait",
-		[SYNC_CPASYNC_COMMIT] = "cp-commit", [SYNC_CPASYNC_WAIT] = "cp-wait",
-		[SYNC_CPASYNC_ARRIVE] = "cp-arrive", [SYNC_BULK_COMMIT] = "bulk-commit",
-		[SYNC_BULK_WAIT] = "bulk-wait", [SYNC_TCGEN05_COMMIT] = "tcgen05-commit",
-		[SYNC_WGMMA_FENCE] = "wgmma-fence", [SYNC_WGMMA_COMMIT] = "wgmma-commit",
-		[SYNC_WGMMA_WAIT] = "wgmma-wait", [SYNC_MEMORY] = "memory"};
-	static const char *const fences[] = {"", "all", "cta", "cluster", "global", "release", "acquire",
-		"release-read", "map-release", "map-acquire", "mbarrier-init", "other"};
+	static const char *const syncs[] = {[SYNC_BAR] = "bar",
+		[SYNC_BAR_ARRIVE] = "bar-arrive",
+		[SYNC_WARP] = "warp",
+		[SYNC_CLUSTER_ARRIVE] = "cluster-arrive",
+		[SYNC_CLUSTER_WAIT] = "cluster-wait",
+		[SYNC_MBAR_INIT] = "init",
+		[SYNC_MBAR_INVAL] = "inval",
+		[SYNC_MBAR_ARRIVE] = "arrive",
+		[SYNC_MBAR_EXPECT] = "expect",
+		[SYNC_MBAR_WAIT] = "wait",
+		[SYNC_CPASYNC_COMMIT] = "cp-commit",
+		[SYNC_CPASYNC_WAIT] = "cp-wait",
+		[SYNC_CPASYNC_ARRIVE] = "cp-arrive",
+		[SYNC_BULK_COMMIT] = "bulk-commit",
+		[SYNC_BULK_WAIT] = "bulk-wait",
+		[SYNC_TCGEN05_COMMIT] = "tcgen05-commit",
+		[SYNC_WGMMA_FENCE] = "wgmma-fence",
+		[SYNC_WGMMA_COMMIT] = "wgmma-commit",
+		[SYNC_WGMMA_WAIT] = "wgmma-wait",
+		[SYNC_MEMORY] = "memory"};
+	static const char *const fences[] = {"", "all", "cta", "cluster", "global", "release",
+		"acquire", "release-read", "map-release", "map-acquire", "mbarrier-init", "other"};
 
 	for (uint32_t i = 0; i < e->ntouches; i++)
 		print_touch(&e->touches[i], out);
 	if (e->sync)
 		fprintf(out, "%s%s%s%s%s ", syncs[e->sync], e->releases ? " rel" : "",
-			e->acquires ? " acq" : "", e->relaxed ? " relaxed" : "", e->remote ? " remote" : "");
+			e->acquires ? " acq" : "", e->relaxed ? " relaxed" : "",
+			e->remote ? " remote" : "");
 	if (e->barrier_operand != UINT8_MAX)
 		fprintf(out, "id@%u ", e->barrier_operand);
 	if (e->count_operand != UINT8_MAX)
@@ -208,8 +228,8 @@ static void test_effect_knows_opcodes_of_real_files(void **state)
 		if (!e.known)
 			fail_msg("'%s' is not known", opcodes[i]);
 		for (uint32_t k = 0; k < e.ntouches; k++)
-			if (e.touches[k].extent == EXTENT_UNKNOWN && e.touches[k].proxy == PROXY_GENERIC &&
-				insn.op != OP_tcgen05)
+			if (e.touches[k].extent == EXTENT_UNKNOWN &&
+				e.touches[k].proxy == PROXY_GENERIC && insn.op != OP_tcgen05)
 				fail_msg("'%s': its width is not known", opcodes[i]);
 	}
 }
@@ -238,7 +258,8 @@ static void assemble(const char *target)
 		if (printed[i].target && !strcmp(printed[i].target, target))
 			fprintf(out, kernel, k++, printed[i].text);
 	fclose(out);
-	snprintf(command, sizeof(command), "ptxas -arch=%s -o /dev/null %s 2>%s.log", target, path, path);
+	snprintf(command, sizeof(command), "ptxas -arch=%s -o /dev/null %s 2>%s.log", target, path,
+		path);
 	int status = system(command);
 
 	if (status)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls in line: what a flat function looks like, as printed. A line is the number of the copy and the
- * instruction; "-> n" is the entry of a copy, "pass" an edge past the call, "unknown" one to elsewhere.
+ * Calls in line: what a flat function looks like, as printed. A line is the number of the copy and
+ * the instruction; "-> n" is the entry of a copy, "pass" an edge past the call, "unknown" one to
+ * elsewhere.
  */
 #include "analysis/link.h"
 #include "parser/dump.h"
@@ -107,7 +108,9 @@ static void test_link_keeps_shared_variables_single(void **state)
 		for (uint32_t i = 0; i < l.fn.ninsns; i++)
 			if (l.fn.insns[i].op == OP_st &&
 				insn_has(&l.fn.insns[i], local ? MOD_local : MOD_shared))
-				id[n++] = operand_child(&l.fn, insn_operand(&l.fn, &l.fn.insns[i], 0), 0)->id;
+				id[n++] = operand_child(
+					&l.fn, insn_operand(&l.fn, &l.fn.insns[i], 0), 0)
+						  ->id;
 		assert_int_equal(n, 2);
 		assert_true((id[0] == id[1]) == !local);
 	}
@@ -120,9 +123,9 @@ static void repeat(FILE *out, uint32_t n, const char *text)
 		fputs(text, out);
 }
 
-/* 300 calls of 2000 instructions: the first hundred in line, the others share. Where every call gives
- * its value just before it, the shared formal is seen through; where a label stands between, another
- * call's value could have come in, and it is not. */
+/* 300 calls of 2000 instructions: the first hundred in line, the others share. Where every call
+ * gives its value just before it, the shared formal is seen through; where a label stands between,
+ * another call's value could have come in, and it is not. */
 static void link_many_calls(const char *between, enum opcode expected)
 {
 	struct ptx_text t;
