@@ -106,7 +106,21 @@ static struct value symbol_value(const struct values *vs, uint32_t id, int64_t o
 		symbol = function_symbol(vs->fn, v.id);
 	}
 	v.aux = symbol->align ? (uint32_t)__builtin_ctz(symbol->align) : 0;
+	if (v.id == vs->dynamic_shared && v.aux < vs->assumed_align)
+		v.aux = vs->assumed_align;
 	return v;
+}
+
+/* A result that looked at an address's low bits rests on what they are assumed to be. */
+static struct value with_alignment(
+	const struct values *vs, const struct value *a, const struct value *b, struct value out)
+{
+	bool used = (a->base == BASE_SYMBOL && a->id == vs->dynamic_shared) ||
+		    (b->base == BASE_SYMBOL && b->id == vs->dynamic_shared);
+
+	if (used && vs->assumed_align)
+		out.assumptions |= ASSUME_ALIGNED_TMA;
+	return out;
 }
 
 static struct value evaluate_register(struct evaluation e, uint32_t node)
@@ -322,7 +336,7 @@ static struct value bits_and(
 				return v;
 		}
 	}
-	return range_and(a, b, op->type.bits);
+	return with_alignment(op->e.values, a, b, range_and(a, b, op->type.bits));
 }
 
 static struct value bits_or(
@@ -333,7 +347,7 @@ static struct value bits_or(
 						  : descriptor_or(op->e.values, b, a);
 	if (a->base == BASE_DESCRIPTOR || b->base == BASE_DESCRIPTOR)
 		return any(op->type.bits);
-	return range_or(a, b, op->type.bits);
+	return with_alignment(op->e.values, a, b, range_or(a, b, op->type.bits));
 }
 
 static struct value bits_xor(
@@ -341,7 +355,7 @@ static struct value bits_xor(
 {
 	if (a->base == BASE_DESCRIPTOR || b->base == BASE_DESCRIPTOR)
 		return any(op->type.bits);
-	return range_xor(a, b, op->type.bits);
+	return with_alignment(op->e.values, a, b, range_xor(a, b, op->type.bits));
 }
 
 /* bfe d, a, position, length: (a >> position) & mask; signed forms extend the top bit. */

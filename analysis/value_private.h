@@ -49,6 +49,7 @@ struct values {
 	uint32_t threads_total;
 	bool exact_threads;	 /* .reqntid */
 	uint32_t dynamic_shared; /* symbol that stands for all .extern .shared arrays, or NONE */
+	uint32_t assumed_align;   /* binary logarithm of dynamic_shared's alignment by evidence, or 0 */
 	struct ssa ssa;
 	uint32_t nsolved;	   /* nodes with a value */
 	struct value *at;	   /* by node */

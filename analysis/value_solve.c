@@ -594,6 +594,80 @@ static uint32_t find_dynamic_shared(const struct function *fn)
 	return best;
 }
 
+/* The binary logarithm of the alignment that one operand's being right would prove; 0: none. */
+static uint32_t evidence_of(struct values *vs, uint32_t insn, const struct touch *t)
+{
+	const struct operand *o = t->operand == UINT8_MAX
+					  ? NULL
+					  : insn_operand(vs->fn, &vs->fn->insns[insn], t->operand);
+	bool tensor = t->extent == EXTENT_TENSOR_LOAD || t->extent == EXTENT_TENSOR_STORE;
+	struct descriptor d;
+
+	if (!o || (!tensor && t->extent != EXTENT_WGMMA))
+		return 0;
+	struct value v = value_of(vs, insn, o);
+	uint32_t most = 7; /* tensor copies: 128 bytes (ISA 9.7.9.27.1.2) */
+
+	if (!tensor) {
+		/* operands swizzled by 128 bytes repeat every 1024 (ISA 9.7.15.5.1) */
+		if (!value_descriptor(vs, &v, &d) || !d.high_known || d.swizzle >> 1 != 1 ||
+			d.base_offset || d.start.lo % 1024 || d.start.stride % 1024)
+			return 0;
+		v = d.start;
+		most = 10;
+	}
+	if (v.base != BASE_SYMBOL || v.id != vs->dynamic_shared || v.lo < -VALUE_FAR ||
+		v.hi > VALUE_FAR)
+		return 0;
+	uint64_t bits = (uint64_t)v.lo | v.stride;
+	uint32_t zeros = bits ? (uint32_t)__builtin_ctzll(bits) : most;
+
+	return zeros < most ? zeros : most;
+}
+
+/* Operands that have to be aligned say how dynamic shared memory is (--assume=aligned-tma). */
+static bool find_evidence(struct values *vs)
+{
+	uint32_t best = 0;
+
+	if (vs->dynamic_shared == NONE || !(vs->options->assume & ASSUME_ALIGNED_TMA))
+		return false;
+	for (uint32_t i = 0; i < vs->fn->ninsns; i++)
+		for (uint32_t k = 0;
+			vs->cfg->block_of[i] != NONE && k < vs->cfg->effects[i].ntouches; k++) {
+			uint32_t log2 = evidence_of(vs, i, &vs->cfg->effects[i].touches[k]);
+
+			best = log2 > best ? log2 : best;
+		}
+	uint32_t align = function_symbol(vs->fn, vs->dynamic_shared)->align;
+
+	if (UINT32_C(1) << best <= align)
+		return false;
+	vs->assumed_align = best;
+	return true;
+}
+
+static void solve_all(struct solver *s)
+{
+	struct values *vs = s->vs;
+
+	for (uint32_t i = 0; i < vs->nsolved; i++) {
+		vs->at[i] = range_empty();
+		s->changes[i] = 0;
+		s->capped[i] = false;
+	}
+	vs->cached = NULL;
+	ascend(s);
+	if (vs->budget->spent) {
+		/* what is there may not cover everything yet: know nothing */
+		vs->unsolved = true;
+		for (uint32_t i = 0; i < vs->nsolved; i++)
+			vs->at[i] = range_top(node_bits(vs, i));
+	} else {
+		narrow(s);
+	}
+}
+
 struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	const struct analysis_options *options, struct arena *arena, struct budget *budget,
 	uint32_t *assumptions_used)
@@ -615,8 +689,6 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	ssa_init(&vs->ssa, fn, cfg, arena);
 	slice(&s);
 	vs->at = ARENA_NEW(arena, struct value, vs->nsolved + 1);
-	for (uint32_t i = 0; i < vs->nsolved; i++)
-		vs->at[i] = range_empty();
 	order_nodes(&s);
 	index_users(&s);
 	collect_thresholds(&s);
@@ -624,15 +696,10 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	s.dirty = bits_new(arena, vs->nsolved + 1);
 	s.changes = ARENA_NEW(arena, uint8_t, vs->nsolved + 1);
 	s.capped = ARENA_NEW(arena, bool, vs->nsolved + 1);
-	ascend(&s);
-	if (budget->spent) {
-		/* what is there may not cover everything yet: know nothing */
-		vs->unsolved = true;
-		for (uint32_t i = 0; i < vs->nsolved; i++)
-			vs->at[i] = range_top(node_bits(vs, i));
-	} else {
-		narrow(&s);
-	}
+	solve_all(&s);
+	if (!vs->unsolved && find_evidence(vs))
+		solve_all(&s);
+	vs->cached = NULL;
 	values_find_uniform(vs);
 	values_number(vs);
 	values_find_roots(vs);
