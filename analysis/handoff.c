@@ -251,6 +251,19 @@ static bool ids_meet(const struct barrier_id *a, const struct barrier_id *b)
 	return !same_id(a, b) && a->lo <= b->hi && b->lo <= a->hi;
 }
 
+/* Threads that only arrive go on before the others are there: such a barrier proves nothing about
+ * phases, though what is pending behind it still was in somebody's own set. */
+static void find_passed_by(struct pairing *p, const struct barriers *all)
+{
+	for (uint32_t i = 0; i < all->n; i++) {
+		if (p->h->sites[all->sites[i]].kind != SYNC_BAR_ARRIVE)
+			continue;
+		for (uint32_t k = 0; k < all->n; k++)
+			if (same_id(&all->ids[i], &all->ids[k]) || ids_meet(&all->ids[i], &all->ids[k]))
+				p->h->sites[all->sites[k]].full = false;
+	}
+}
+
 static void pair_barriers(struct pairing *p)
 {
 	struct unit *unit = p->unit;
@@ -265,6 +278,7 @@ static void pair_barriers(struct pairing *p)
 		ARENA_PUSH(unit->arena, all.sites, all.n, all.cap, i);
 		ARENA_PUSH(unit->arena, all.ids, nids, ids_cap, id);
 	}
+	find_passed_by(p, &all);
 	for (uint32_t i = 0; i < all.n; i++) {
 		bool seen = false;
 
@@ -537,8 +551,8 @@ void handoff_pair(struct unit *unit, struct handoffs *h)
 		pair_mbarriers(&p);
 		pair_warps(&p);
 		pair_memory(&p);
-		pair_exits(&p);
 		pair_phases(&p);
+		pair_exits(&p);
 	}
 	finish(&p);
 }

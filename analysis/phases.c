@@ -7,98 +7,166 @@
 #include "analysis/barrier.h"
 #include "analysis/pairing.h"
 
+#include <string.h>
+
 /* ---- exits ---- */
 
-struct region { /* blocks reachable from one without passing a full barrier */
+struct region { /* blocks reachable from one */
 	struct unit *unit;
-	const bool *has_full;
 	uint32_t *stamp, round;
 	uint32_t *stack;
 };
 
-/* Walks from block `from`, not beyond `end`; tells whether a full barrier stopped it somewhere. */
-static bool walk_region(struct region *g, uint32_t from, uint32_t end)
+/* Stamps what block `from` reaches, not beyond `end`. */
+static void walk_region(struct region *g, uint32_t from, uint32_t end)
 {
 	const struct cfg *cfg = &g->unit->cfg;
 	uint32_t top = 0;
-	bool met = false;
 
 	g->round++;
+	if (from == end)
+		return;
 	g->stack[top++] = from;
 	g->stamp[from] = g->round;
 	while (top) {
-		uint32_t b = g->stack[--top];
+		const struct block *block = &cfg->blocks[g->stack[--top]];
 
-		if (b == end)
-			continue;
-		if (g->has_full[b]) {
-			met = true;
-			continue;
-		}
-		for (uint32_t i = 0; i < cfg->blocks[b].succ.n; i++) {
-			uint32_t s = cfg->blocks[b].succ.v[i];
+		for (uint32_t i = 0; i < block->succ.n; i++) {
+			uint32_t s = block->succ.v[i];
 
-			if (g->stamp[s] != g->round) {
+			if (s != end && g->stamp[s] != g->round) {
 				g->stamp[s] = g->round;
 				g->stack[top++] = s;
 			}
 		}
 	}
-	return met;
 }
 
-/* Marks in `leaves` the blocks to which a divergent branch sends some threads past no full barrier
- * while others meet one on their arm. */
-static void mark_leavers(struct region *g, uint32_t b, bool *leaves)
+static bool is_stamped(const struct region *g, const struct sync_site *s)
 {
-	const struct block *block = &g->unit->cfg.blocks[b];
+	return g->stamp[s->block] == g->round;
+}
+
+/* A thread that left here was missing at every barrier from its own count on. */
+static bool may_miss(const struct sync_site *exit, const struct sync_site *barrier)
+{
+	return barrier->max_phase == NONE || barrier->max_phase >= exit->min_phase;
+}
+
+static bool is_paired(const struct pairing *p, uint32_t release, uint32_t acquire)
+{
+	for (uint32_t i = 0; i < p->to[release].n; i++)
+		if (p->to[release].v[i] == acquire)
+			return true;
+	return false;
+}
+
+/* Whether a thread can have handed something over before it leaves at `exit`. */
+static bool has_released(const struct pairing *p, struct region *g, uint32_t exit)
+{
+	const struct cfg *cfg = &p->unit->cfg;
+	uint32_t top = 0;
+
+	g->round++;
+	g->stack[top++] = p->h->sites[exit].block;
+	g->stamp[p->h->sites[exit].block] = g->round;
+	while (top) {
+		const struct block *block = &cfg->blocks[g->stack[--top]];
+
+		for (uint32_t i = 0; i < block->pred.n; i++) {
+			if (g->stamp[block->pred.v[i]] == g->round)
+				continue;
+			g->stamp[block->pred.v[i]] = g->round;
+			g->stack[top++] = block->pred.v[i];
+		}
+	}
+	for (uint32_t r = 0; r < p->h->n; r++)
+		if (p->h->sites[r].releases && !p->h->sites[r].is_exit && is_stamped(g, &p->h->sites[r]))
+			return true;
+	return false;
+}
+
+/* Exits marked with at least `mark`, with the barriers in the stamped blocks. */
+static void pair_with_stamped(struct pairing *p, struct region *g, const uint8_t *marks, uint8_t mark)
+{
+	for (uint32_t e = 0; e < p->h->n; e++) {
+		if (marks[e] < mark)
+			continue;
+		for (uint32_t a = 0; a < p->h->n; a++) {
+			const struct sync_site *s = &p->h->sites[a];
+
+			if (s->full && s->acquires && is_stamped(g, s) && may_miss(&p->h->sites[e], s) &&
+				!is_paired(p, e, a))
+				pair_add(p, e, a);
+		}
+	}
+}
+
+static bool mark_exits(const struct pairing *p, const struct region *g, uint8_t *marks, uint8_t mark)
+{
 	bool any = false;
 
-	for (uint32_t i = 0; i < block->succ.n; i++)
-		any |= walk_region(g, block->succ.v[i], block->ipdom);
-	if (!any)
+	for (uint32_t e = 0; e < p->h->n; e++) {
+		if (!p->h->sites[e].is_exit || !is_stamped(g, &p->h->sites[e]))
+			continue;
+		marks[e] = mark;
+		any = true;
+	}
+	return any;
+}
+
+/* The exits that one arm of a divergent branch leads to, with barriers of the other arms: those on
+ * the way to where the arms meet; and all others too if the exit comes before that. */
+static void pair_arm(struct pairing *p, struct region *g, const struct block *block, uint32_t arm,
+	uint8_t *marks)
+{
+	memset(marks, 0, p->h->n);
+	walk_region(g, block->succ.v[arm], NONE);
+	if (!mark_exits(p, g, marks, 1))
 		return;
+	walk_region(g, block->succ.v[arm], block->ipdom);
+	bool before = mark_exits(p, g, marks, 2);
+
 	for (uint32_t i = 0; i < block->succ.n; i++) {
+		if (i == arm)
+			continue;
+		walk_region(g, block->succ.v[i], block->ipdom);
+		pair_with_stamped(p, g, marks, 1);
+		if (!before)
+			continue;
 		walk_region(g, block->succ.v[i], NONE);
-		for (uint32_t k = 0; k < g->unit->cfg.n; k++)
-			leaves[k] |= g->stamp[k] == g->round && !g->has_full[k];
+		pair_with_stamped(p, g, marks, 2);
 	}
 }
 
 /* A thread that has left counts as arrived at the barriers that the others still meet: what it left
- * unfenced is pending there. Only threads that a divergent branch sends to an exit without meeting
- * the barrier matter; the others had it in their own set when they passed. */
+ * unfenced is pending there. Only exits that a divergent branch parts from such a barrier matter;
+ * the other threads had it in their own set when they passed. */
 void pair_exits(struct pairing *p)
 {
 	struct unit *unit = p->unit;
 	const struct cfg *cfg = &unit->cfg;
+	uint8_t *marks = ARENA_NEW(unit->arena, uint8_t, p->h->n);
 	uint32_t nfull = 0;
-	bool *has_full = ARENA_NEW(unit->arena, bool, cfg->n);
-	bool *leaves = ARENA_NEW(unit->arena, bool, cfg->n);
 	struct region g = {
 		.unit = unit,
-		.has_full = has_full,
 		.stamp = ARENA_NEW(unit->arena, uint32_t, cfg->n),
 		.stack = ARENA_NEW(unit->arena, uint32_t, cfg->n),
 	};
 
-	for (uint32_t i = 0; i < p->h->n; i++) {
-		if (p->h->sites[i].full) {
-			has_full[p->h->sites[i].block] = true;
-			nfull++;
-		}
-	}
+	for (uint32_t i = 0; i < p->h->n; i++)
+		nfull += p->h->sites[i].full;
 	if (!nfull)
 		return;
 	for (uint32_t b = 0; b < cfg->n && !budget_spent(unit->budget); b++)
-		if (barrier_divergent(unit, b))
-			mark_leavers(&g, b, leaves);
-	for (uint32_t r = 0; r < p->h->n; r++) {
-		if (!p->h->sites[r].is_exit || !leaves[p->h->sites[r].block])
+		for (uint32_t i = 0; i < cfg->blocks[b].succ.n && barrier_divergent(unit, b); i++)
+			pair_arm(p, &g, &cfg->blocks[b], i, marks);
+	/* what a thread handed over before it left is in nobody's own set any more */
+	for (uint32_t e = 0; e < p->h->n; e++) {
+		if (!p->h->sites[e].is_exit || !p->to[e].n || !has_released(p, &g, e))
 			continue;
-		for (uint32_t a = 0; a < p->h->n; a++)
-			if (p->h->sites[a].full && p->h->sites[a].acquires)
-				pair_add(p, r, a);
+		for (uint32_t i = 0; i < p->to[e].n; i++)
+			p->h->sites[p->to[e].v[i]].resets = false;
 	}
 }
 
