@@ -17,6 +17,7 @@ enum { HEAD_LINES = 11, CLUSTER_BARRIER = 15 };
 struct who {
 	int warps;
 	bool whole_warps, all, in_loop;
+	bool alone; /* all other warps have left the kernel */
 };
 
 static void make_body(struct maker *m, const struct who *who, int n);
@@ -76,6 +77,9 @@ static void put_barrier(struct maker *m, const struct who *who)
 		put_cluster_barrier(m, who);
 	else if (who->all)
 		put_sync(m, 0, all_warps(m), true);
+	else if (who->whole_warps && who->alone && chance(m, 50))
+		put(m, "\tbar.sync 0;")->op =
+			OP_SYNC; /* the others have left: they count no more */
 	else if (who->whole_warps && who->warps != 0)
 		put_sync(m, 1 + who->warps, who->warps, true);
 	else
@@ -307,6 +311,48 @@ static void make_roles(struct maker *m, const struct who *who)
 	m->shot_used |= !named;
 }
 
+/* Between two meetings somebody fences for all, or it looks like that. */
+static void make_leader(struct maker *m, const struct who *who)
+{
+	int id = 9 + m->next_id++, writers = all_warps(m) & ~1;
+	bool split =
+		m->p->warps > 1 && !who->in_loop && !who->alone && m->next_id < 5 && chance(m, 60);
+	int one = label(m), end = label(m);
+
+	put_write(m);
+	if (chance(m, 60))
+		put_barrier(m, who);
+	if (!split) {
+		put_fence(m, some_guard(m));
+		if (chance(m, 25))
+			put_write(m);
+		put_barrier(m, who);
+		put_async(m);
+		return;
+	}
+	struct who w = {.warps = writers, .whole_warps = true};
+	struct who i = {.warps = 1, .whole_warps = true};
+	put_jump(m, on(PRED_WARP0), one);
+	make_body(m, &w, below(m, 3));
+	if (chance(m, 25))
+		put_fence(m, rare_guard(m));
+	put_sync(m, id, all_warps(m), chance(m, 50));
+	if (chance(m, 30))
+		make_body(m, &w, 1);
+	put_jump(m, always(), end);
+	put_label(m, one);
+	if (chance(m, 60))
+		put_fence(m, rare_guard(m));
+	make_body(m, &i, below(m, 2));
+	put_sync(m, id, all_warps(m), true);
+	if (chance(m, 60))
+		put_async(m);
+	put_label(m, end);
+	if (chance(m, 60))
+		put_barrier(m, who);
+	put_async(m);
+}
+
 /* Writers fill a stage, issuers empty it, with a full and an empty mbarrier. */
 static void make_ring(struct maker *m)
 {
@@ -361,6 +407,8 @@ static void make_segment(struct maker *m, const struct who *who)
 {
 	bool many = m->p->warps > 1;
 	int k = below(m, 100);
+	if (who->alone && k >= 55 && k < 82)
+		k -= 50;
 	if (k < 35)
 		make_handoff(m, who);
 	else if (k < 55)
@@ -369,10 +417,10 @@ static void make_segment(struct maker *m, const struct who *who)
 		make_roles(m, who);
 	else if (k < 82 && many && !who->in_loop && !m->shot_used)
 		make_ring(m);
-	else if (k < 90)
+	else if (k < 88)
 		make_load(m, who);
 	else
-		make_handoff(m, who);
+		make_leader(m, who);
 }
 
 static void make_prologue(struct maker *m)
@@ -443,7 +491,9 @@ void program_make(struct program *p, uint64_t seed)
 	make_prologue(&m);
 	struct who who = {.warps = all_warps(&m), .whole_warps = true, .all = true};
 	int n = 1 + below(&m, 3);
-	for (int i = 0; i < n && !m.left; i++)
+	for (int i = 0; i < n; i++) {
+		if (m.left)
+			who = (struct who){.warps = 1, .whole_warps = true, .alone = true};
 		if (m.depth == 0 && chance(&m, 25)) {
 			who.in_loop = true;
 			struct loop l = loop_begin(&m);
@@ -455,6 +505,7 @@ void program_make(struct program *p, uint64_t seed)
 		} else {
 			make_segment(&m, &who);
 		}
+	}
 	put(&m, "\tst.global.u32 [%%out+64], %%acc;")->op = OP_USE_ACC;
 	put(&m, "\tret;");
 	resolve(p);
