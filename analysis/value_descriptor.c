@@ -138,8 +138,21 @@ struct value descriptor_and(struct values *vs, const struct value *v, uint64_t m
 {
 	struct descriptor_kind kind = kind_of(vs, v);
 
-	if ((mask & START_MASK) != START_MASK)
+	uint64_t low = mask & START_MASK;
+	uint32_t k = low ? (uint32_t)__builtin_ctzll(low) : 14;
+	struct value moved = *v;
+
+	if (k > 10 || low != (START_MASK & ~((UINT64_C(1) << k) - 1)))
 		return range_top(64);
+	if (k) { /* the start goes down to a multiple of 16 * 2^k, where it is none already */
+		moved.base = kind.base;
+		moved.aux = kind.aux;
+		if (range_trailing_zeros(&moved) < 4 + k) {
+			moved.lo -= (INT64_C(16) << k) - 1;
+			moved.stride = 1;
+		}
+		v = &moved;
+	}
 	kind.high &= mask;
 	if ((mask & ~START_MASK) == 0)
 		kind.high_known = true;
