@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bump allocation from a list of malloc'ed chunks, the newest first. Invariant: every byte of a chunk
- * beyond its `used` mark that was never handed out since the last reset is cleared on hand-out, so
- * callers always see zeroes.
+ * Bump allocation from a list of malloc'ed chunks, the newest first. Invariant: every byte of a
+ * chunk beyond its `used` mark that was never handed out since the last reset is cleared on
+ * hand-out, so callers always see zeroes.
  */
 #include "base/arena.h"
 
@@ -97,7 +97,8 @@ void *arena_grow(struct arena *arena, void *old, size_t old_bytes, size_t new_by
 
 	if (size <= old_size)
 		return old;
-	if (p + old_size == chunk->bytes + chunk->used && size - old_size <= chunk->size - chunk->used) {
+	if (p + old_size == chunk->bytes + chunk->used &&
+		size - old_size <= chunk->size - chunk->used) {
 		charge(arena, size - old_size);
 		memset(p + old_size, 0, size - old_size);
 		chunk->used += size - old_size;

@@ -2,8 +2,8 @@
 /*
  * Texts to small integers, by uthash. Entries live in blocks that never move, since the hash links
  * point at them; `blocks` finds the entry of an id. Each id also carries marks for the stage that
- * is at work on the file (what does this name mean here?): a mark counts only when it was made since
- * the last names_forget, so forgetting all of them costs nothing.
+ * is at work on the file (what does this name mean here?): a mark counts only when it was made
+ * since the last names_forget, so forgetting all of them costs nothing.
  */
 #include "base/names.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file is read whole (no mmap: a file cut while it is mapped would kill the process). Offsets are 32
- * bits, so 4 GiB and more is refused, by the size that stat tells before a byte is read. The text ends
- * in a NUL that is not counted: the lexer's sentinel.
+ * A file is read whole (no mmap: a file cut while it is mapped would kill the process). Offsets are
+ * 32 bits, so 4 GiB and more is refused, by the size that stat tells before a byte is read. The
+ * text ends in a NUL that is not counted: the lexer's sentinel.
  */
 #include "base/source.h"
 #include "base/diag.h"
@@ -101,8 +101,8 @@ bool source_read(struct source *source, const char *path, struct diags *diags)
 	return ok;
 }
 
-bool source_copy(
-	struct source *source, const char *name, const char *bytes, size_t size, struct diags *diags)
+bool source_copy(struct source *source, const char *name, const char *bytes, size_t size,
+	struct diags *diags)
 {
 	*source = (struct source){.name = name};
 	if (size > max_size)
@@ -185,7 +185,8 @@ uint32_t source_rest_blank(const struct source *source, uint32_t at)
 {
 	const char *text = source->text;
 
-	while (at < source->size && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\f'))
+	while (at < source->size &&
+		(text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\f'))
 		at++;
 	if (at + 1 < source->size && text[at] == '/' && text[at + 1] == '/')
 		while (at < source->size && text[at] != '\n')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lexer and grammar under libFuzzer: any bytes in; no crash, no leak, and the fast run over statements
- * accepts exactly what the grammar accepts token by token, with the same IR.
+ * Lexer and grammar under libFuzzer: any bytes in; no crash, no leak, and the fast run over
+ * statements accepts exactly what the grammar accepts token by token, with the same IR.
  */
 #include "parser/build.h"
 #include "parser/dump.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Feeds files (or standard input, as AFL++ does) to a fuzz target: for reproducing and for other fuzzers. */
+/* Feeds files (or standard input, as AFL++ does) to a fuzz target: for reproducing and for other
+ * fuzzers. */
 #include "base/diag.h"
 #include "base/source.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Text -> tokens, one at a time. With `runs` on, a stretch of ordinary statements comes back as one
- * token (TOK_RUN) and only leaves its traces in `seen`: that is how text of which nobody wants the IR
- * is checked at the cost of a scan. A hint comment always ends up in `hints`.
+ * token (TOK_RUN) and only leaves its traces in `seen`: that is how text of which nobody wants the
+ * IR is checked at the cost of a scan. A hint comment always ends up in `hints`.
  */
 #pragma once
 
@@ -30,13 +30,13 @@ struct lexer {
 	const char *limit;  /* tokens that begin here or later are TOK_YYEOF */
 	const char *end;    /* of the source */
 	bool runs;
-	bool fresh;         /* the last token ended a statement */
+	bool fresh; /* the last token ended a statement */
 	bool in_section;
-	uint32_t depth; /* of braces: statements stand in some */
-	bool run_has_block; /* the last TOK_RUN holds a block */
-	uint32_t seen; /* enum seen */
+	uint32_t depth;		    /* of braces: statements stand in some */
+	bool run_has_block;	    /* the last TOK_RUN holds a block */
+	uint32_t seen;		    /* enum seen */
 	struct lexer_counts counts; /* in runs only; the grammar's actions add the others */
-	struct arena *arena; /* for hints */
+	struct arena *arena;	    /* for hints */
 	struct hint_comment *hints;
 	uint32_t nhints, hints_cap;
 	struct diags *diags; /* NULL: errors are returned but not explained */
@@ -50,5 +50,6 @@ int lexer_next(struct lexer *, struct span *at);
 uint32_t lexer_classify(const char *text, size_t size);
 /* Moves on to the end of a directive whose form nobody knows: its `;`, or the end of its line. */
 void lexer_skip_directive(struct lexer *);
-/* Moves on to the next `.version` outside comments and strings, or to the end; nothing is checked. */
+/* Moves on to the next `.version` outside comments and strings, or to the end; nothing is checked.
+ */
 void lexer_skip_module(struct lexer *);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Statements of one body -> struct function. In the run over a file only the opcodes are looked at,
- * for what function_info says of the body. Everything that refers forward (labels) is settled when the
- * block closes; hints find their instruction at the end, by place.
+ * for what function_info says of the body. Everything that refers forward (labels) is settled when
+ * the block closes; hints find their instruction at the end, by place.
  */
 #include "parser/build.h"
 #include "parser/words.h"
@@ -41,8 +41,7 @@ static void check_references(struct build *b)
 			continue;
 		struct span at = reference->operand != NONE ? b->fn->operands[reference->operand].at
 							    : b->fn->tables[reference->table].at;
-		struct slice text =
-			names_text(b->names, b->scope.locals[reference->local].name);
+		struct slice text = names_text(b->names, b->scope.locals[reference->local].name);
 
 		build_error(b, at, "label '%.*s' is not defined in this block or one around it",
 			(int)text.size, text.text);
@@ -121,7 +120,8 @@ void build_label(struct build *b, struct span name)
 	if (!b->fn)
 		return;
 	if (!scope_add_label(&b->scope, text.text, text.size, name, &b->last_label))
-		build_error(b, name, "label '%.*s' is defined twice in its block", (int)text.size, text.text);
+		build_error(b, name, "label '%.*s' is defined twice in its block", (int)text.size,
+			text.text);
 }
 
 void build_guard(struct build *b, struct span name)
@@ -326,8 +326,8 @@ static void expect_word(struct build *b, struct span at, const char *word)
 		build_error(b, at, "expected '%s', saw '%.*s'", word, (int)text.size, text.text);
 }
 
-void build_inlined(struct build *b, struct span word, struct span file, struct span line,
-	struct span column)
+void build_inlined(
+	struct build *b, struct span word, struct span file, struct span line, struct span column)
 {
 	expect_word(b, word, "inlined_at");
 	if (!b->fn)
@@ -397,8 +397,7 @@ void build_call_target(struct build *b, struct span name)
 
 void build_prototype_begin(struct build *b)
 {
-	b->header = (struct header){
-		.signature = 2166136261u, .is_prototype = true};
+	b->header = (struct header){.signature = 2166136261u, .is_prototype = true};
 }
 
 void build_table_end(struct build *b, enum table_kind kind, struct span at)

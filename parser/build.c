@@ -115,18 +115,21 @@ static void drop_directives(struct expected *e)
 }
 
 static const char *const operand_names[] = {"name", "dotted name", "integer",
-	"floating-point number", "WARP_SZ", "'_'", "'('", "'['", "'{'", "'-'", "'+'", "'!'", "'~'", NULL};
+	"floating-point number", "WARP_SZ", "'_'", "'('", "'['", "'{'", "'-'", "'+'", "'!'", "'~'",
+	NULL};
 static const char *const operator_names[] = {"'+'", "'-'", "'*'", "'/'", "'%'", "<<", ">>", "'<'",
 	"'>'", "<=", ">=", "==", "!=", "'&'", "'^'", "'|'", "&&", "||", "'?'", NULL};
 static const char *const after_names[] = {"'['", "'='", "'<'", "modifier", NULL};
 static const char *const statement_names[] = {
 	"'@'", "'{'", "name", "dotted name", "modifier", NULL};
-static const char *const never_names[] = {"statements", "data", "START_FILE", "START_FUNCTION", NULL};
+static const char *const never_names[] = {
+	"statements", "data", "START_FILE", "START_FUNCTION", NULL};
 static const char *const modifier_names[] = {"modifier", NULL};
 
 static void fold(struct expected *e)
 {
-	bool closes = has(e, "','") || has(e, "';'") || has(e, "']'") || has(e, "')'") || has(e, "'}'");
+	bool closes =
+		has(e, "','") || has(e, "';'") || has(e, "']'") || has(e, "')'") || has(e, "'}'");
 	bool has_list = has(e, "'['");
 
 	drop(e, never_names);
@@ -185,7 +188,8 @@ static void append_name(char *text, size_t room, const char *name)
 	append(text, room, literal ? "'" : "");
 }
 
-/* Bison lists tokens by number; a message that reads the same for any grammar lists them by text. */
+/* Bison lists tokens by number; a message that reads the same for any grammar lists them by text.
+ */
 static void sort(struct expected *e)
 {
 	for (int i = 1; i < e->n; i++)

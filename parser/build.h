@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the grammar calls. Two kinds of runs: over a whole file (`fn` is NULL: modules, symbols and the
- * spans of functions are recorded, bodies only checked) and over one function (`fn` is filled).
+ * What the grammar calls. Two kinds of runs: over a whole file (`fn` is NULL: modules, symbols and
+ * the spans of functions are recorded, bodies only checked) and over one function (`fn` is filled).
  */
 #pragma once
 
@@ -21,14 +21,14 @@ struct pending {
 	bool is_parenthesised; /* `(5)`: the argument list of a call, perhaps */
 };
 
-struct declaration { /* what was read of the one at hand */
-	int space;         /* token kind, 0: none yet */
-	uint32_t linkage;  /* bits: 1 << (token - TOK_EXTERN) */
+struct declaration {	  /* what was read of the one at hand */
+	int space;	  /* token kind, 0: none yet */
+	uint32_t linkage; /* bits: 1 << (token - TOK_EXTERN) */
 	uint32_t align, vector;
 	enum modifier type;
 	uint8_t pointer_space;
 	uint64_t elements; /* product of the dimensions */
-	bool open;         /* a dimension was left out */
+	bool open;	   /* a dimension was left out */
 	uint32_t values;   /* top-level values of the initialiser */
 	bool has_values;
 };
@@ -41,7 +41,7 @@ struct header { /* of the function or prototype at hand */
 	uint32_t signature; /* running hash of parameter and return sizes */
 	uint32_t nreturns, nparameters;
 	bool noreturn;
-	bool is_prototype; /* .callprototype: names nothing */
+	bool is_prototype;	       /* .callprototype: names nothing */
 	uint32_t numbers[3], nnumbers; /* of the directive at hand */
 };
 
@@ -57,7 +57,7 @@ struct build {
 	struct arena *arena;
 	struct names *names;
 	struct diags *diags; /* NULL in the first, fast run over a file */
-	int start;           /* pseudo-token to return first, or 0 */
+	int start;	     /* pseudo-token to return first, or 0 */
 	uint32_t nesting;
 	bool failed;
 	bool muted; /* in a body that is only checked, or an initialiser: build no values */
@@ -70,7 +70,7 @@ struct build {
 	uint32_t symbols_cap, functions_cap, files_cap, modules_cap;
 	uint32_t *taken; /* name ids seen as values: functions among them are address-taken */
 	uint32_t ntaken, taken_cap;
-	uint32_t current;    /* module at hand, NONE before the first */
+	uint32_t current; /* module at hand, NONE before the first */
 
 	struct declaration declaration;
 	struct header header;
@@ -100,10 +100,9 @@ struct build {
 };
 
 /* For tests: the same as parse.h's, but every token goes through the grammar. */
-bool parse_modules_by_tokens(
-	struct source *, struct arena *, struct names *, struct modules *);
-bool parse_function_by_tokens(const struct module *, uint32_t index, struct arena *,
-	struct function *, struct diags *);
+bool parse_modules_by_tokens(struct source *, struct arena *, struct names *, struct modules *);
+bool parse_function_by_tokens(
+	const struct module *, uint32_t index, struct arena *, struct function *, struct diags *);
 
 int build_token(struct build *, struct span *at);
 void build_error(struct build *, struct span at, const char *fmt, ...)
@@ -193,8 +192,8 @@ void build_instruction(struct build *, struct span at);
 void build_pragma(struct build *, struct span at, struct span strings);
 void build_location(
 	struct build *, struct span at, struct span file, struct span line, struct span column);
-void build_inlined(struct build *, struct span word, struct span file, struct span line,
-	struct span column);
+void build_inlined(
+	struct build *, struct span word, struct span file, struct span line, struct span column);
 void build_location_function(struct build *, struct span word, struct span name);
 void build_branch_target(struct build *, struct span name);
 void build_branch_range(struct build *, struct span name, struct span count);

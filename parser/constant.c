@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constant expressions (ISA 4.5): 64-bit, signed unless a `U`, a size beyond the signed range or a cast
- * says otherwise. The grammar calls in postfix order; values live on the builder's stack.
+ * Constant expressions (ISA 4.5): 64-bit, signed unless a `U`, a size beyond the signed range or a
+ * cast says otherwise. The grammar calls in postfix order; values live on the builder's stack.
  */
 #include "parser/build.h"
 
@@ -98,7 +98,8 @@ void build_parenthesised(struct build *b, struct span at)
 	top(b)->is_parenthesised = true;
 }
 
-/* A folded result: not parenthesised any more, and no float where an integer operator was at work. */
+/* A folded result: not parenthesised any more, and no float where an integer operator was at work.
+ */
 static struct pending *result(struct build *b, struct span at)
 {
 	struct pending *pending = top(b);
@@ -209,8 +210,8 @@ static uint64_t apply(int op, uint64_t x, uint64_t y, bool is_unsigned)
 
 static bool gives_truth(int op)
 {
-	return op == '<' || op == '>' || op == TOK_LE || op == TOK_GE || op == TOK_EQ || op == TOK_NE ||
-	       op == TOK_AND || op == TOK_OR;
+	return op == '<' || op == '>' || op == TOK_LE || op == TOK_GE || op == TOK_EQ ||
+	       op == TOK_NE || op == TOK_AND || op == TOK_OR;
 }
 
 void build_binary(struct build *b, int op, struct span at)

@@ -24,8 +24,8 @@ void build_space(struct build *b, int kind)
 {
 	uint32_t linkage = b->declaration.linkage;
 
-	b->declaration = (struct declaration){
-		.space = kind, .linkage = linkage, .vector = 1, .elements = 1};
+	b->declaration =
+		(struct declaration){.space = kind, .linkage = linkage, .vector = 1, .elements = 1};
 }
 
 void build_align(struct build *b, struct span number)
@@ -43,7 +43,8 @@ void build_specifier(struct build *b, struct span at)
 	else if (mod == MOD_v2 || mod == MOD_v4 || mod == MOD_v8)
 		b->declaration.vector = mod == MOD_v2 ? 2 : mod == MOD_v4 ? 4 : 8;
 	else if (mod == MOD_shared__cta || mod == MOD_shared__cluster)
-		b->declaration.pointer_space = mod == MOD_shared__cta ? SPACE_SHARED : SPACE_CLUSTER;
+		b->declaration.pointer_space =
+			mod == MOD_shared__cta ? SPACE_SHARED : SPACE_CLUSTER;
 }
 
 void build_pointer_space(struct build *b, enum space space)
@@ -111,7 +112,8 @@ static uint64_t bytes_of(const struct declaration *d)
 
 	if (d->open)
 		elements *= d->has_values ? d->values : 0;
-	return __builtin_mul_overflow(elements, element_bytes(d), &bytes) ? UINT64_MAX / 4096 : bytes;
+	return __builtin_mul_overflow(elements, element_bytes(d), &bytes) ? UINT64_MAX / 4096
+									  : bytes;
 }
 
 static struct symbol symbol_of(const struct build *b, struct span name)
@@ -219,7 +221,8 @@ static void declare_numbered(struct build *b, struct span name, uint32_t n)
 	}
 }
 
-/* `.reg .b32 %r<4>;` declares %r0 to %r3 (ISA 5.4.6); registers come into being when first named. */
+/* `.reg .b32 %r<4>;` declares %r0 to %r3 (ISA 5.4.6); registers come into being when first named.
+ */
 void build_declare_range(struct build *b, struct span name, struct span count)
 {
 	struct slice text = build_text(b, name);

@@ -49,8 +49,7 @@ void dump_tokens(struct source *source, FILE *out)
 	struct span at;
 	int kind;
 
-	lexer_init(
-		&lexer, source->text, source->size, (struct span){0, source->size}, NULL, NULL);
+	lexer_init(&lexer, source->text, source->size, (struct span){0, source->size}, NULL, NULL);
 	while ((kind = lexer_next(&lexer, &at)) != TOK_YYEOF) {
 		fprintf(out, "%" PRIu32 ":%" PRIu32 " %s ", source_line(source, at.begin),
 			source_column(source, at.begin), kind_text(kind));
@@ -87,8 +86,8 @@ static void dump_symbol(const struct module *module, uint32_t id, const struct s
 
 	fprintf(out, "symbol %" PRIu32 " %s %s", id, kinds[s->kind], space_text(s->space));
 	if (s->kind != SYMBOL_FUNC && s->kind != SYMBOL_ALIAS)
-		fprintf(out, " .align %" PRIu32 " .%s size %" PRIu64, s->align, modifier_text(s->type),
-			s->size);
+		fprintf(out, " .align %" PRIu32 " .%s size %" PRIu64, s->align,
+			modifier_text(s->type), s->size);
 	fprintf(out, "%s%s%s%s ", s->is_extern ? " extern" : "", s->is_visible ? " visible" : "",
 		s->is_weak ? " weak" : "", s->unsized ? " unsized" : "");
 	print_name(module, s->name, out);
@@ -111,11 +110,11 @@ static void dump_function_info(const struct module *module, uint32_t i, FILE *ou
 		fputs(" prototype", out);
 	for (int d = 0; d < DIRECTIVE_COUNT; d++)
 		if (fn->ndim[d])
-			fprintf(out, " %s %" PRIu32 ",%" PRIu32 ",%" PRIu32, directives[d], fn->dim[d][0],
-				fn->dim[d][1], fn->dim[d][2]);
+			fprintf(out, " %s %" PRIu32 ",%" PRIu32 ",%" PRIu32, directives[d],
+				fn->dim[d][0], fn->dim[d][1], fn->dim[d][2]);
 	fprintf(out, "%s%s%s%s%s%s\n", fn->may_async ? " async" : "", fn->may_fence ? " fence" : "",
-		fn->may_call ? " call" : "", fn->may_shared ? " shared" : "", fn->may_hint ? " hint" : "",
-		fn->may_unknown ? " unknown" : "");
+		fn->may_call ? " call" : "", fn->may_shared ? " shared" : "",
+		fn->may_hint ? " hint" : "", fn->may_unknown ? " unknown" : "");
 }
 
 void dump_module(const struct module *module, FILE *out)
@@ -151,12 +150,18 @@ struct frame {
 
 static const char *opening(const struct operand *o)
 {
-	return o->kind == OPERAND_MEM ? "[" : o->kind == OPERAND_LIST ? "{" : o->kind == OPERAND_TUPLE ? "(" : "";
+	return o->kind == OPERAND_MEM	  ? "["
+	       : o->kind == OPERAND_LIST  ? "{"
+	       : o->kind == OPERAND_TUPLE ? "("
+					  : "";
 }
 
 static const char *closing(const struct operand *o)
 {
-	return o->kind == OPERAND_MEM ? "]" : o->kind == OPERAND_LIST ? "}" : o->kind == OPERAND_TUPLE ? ")" : "";
+	return o->kind == OPERAND_MEM	  ? "]"
+	       : o->kind == OPERAND_LIST  ? "}"
+	       : o->kind == OPERAND_TUPLE ? ")"
+					  : "";
 }
 
 static const char *separator(const struct operand *parent, uint32_t next)
@@ -265,7 +270,8 @@ void dump_insn(const struct function *fn, const struct insn *insn, FILE *out)
 		fputs(opcode_text(insn->op), out);
 	}
 	for (uint32_t i = 0; i < insn->nmods; i++)
-		fprintf(out, ".%s", insn->mods[i] == MOD_UNKNOWN ? "?" : modifier_text(insn->mods[i]));
+		fprintf(out, ".%s",
+			insn->mods[i] == MOD_UNKNOWN ? "?" : modifier_text(insn->mods[i]));
 	for (uint32_t i = 0; i < insn->count; i++) {
 		fputs(i ? ", " : " ", out);
 		dump_operand(fn, insn_operand(fn, insn, i), out);
@@ -277,7 +283,8 @@ static void dump_table(const struct function *fn, uint32_t i, FILE *out)
 	static const char *const kinds[] = {"branchtargets", "calltargets", "callprototype"};
 	const struct table *table = &fn->tables[i];
 
-	fprintf(out, "table %" PRIu32 " %s%s", i, kinds[table->kind], table->noreturn ? " noreturn" : "");
+	fprintf(out, "table %" PRIu32 " %s%s", i, kinds[table->kind],
+		table->noreturn ? " noreturn" : "");
 	for (uint32_t j = 0; j < table->n; j++)
 		fprintf(out, " %" PRIu32, table->v[j]);
 	fputc('\n', out);
@@ -304,15 +311,16 @@ void dump_function(const struct function *fn, FILE *out)
 	uint32_t label = 0;
 
 	fputs("body ", out);
-	print_name(fn->module,
-		info->symbol == NONE ? NONE : fn->module->symbols[info->symbol].name, out);
+	print_name(fn->module, info->symbol == NONE ? NONE : fn->module->symbols[info->symbol].name,
+		out);
 	fputc('\n', out);
 	for (uint32_t i = 0; i < fn->nsymbols; i++)
 		dump_symbol(fn->module, fn->module->nsymbols + i, &fn->symbols[i], out);
 	for (uint32_t i = 0; i < fn->ntables; i++)
 		dump_table(fn, i, out);
 	for (uint32_t i = 0; i < fn->nhints; i++) {
-		fprintf(out, "hint %s before %" PRIu32 " ", hints[fn->hints[i].kind], fn->hints[i].before);
+		fprintf(out, "hint %s before %" PRIu32 " ", hints[fn->hints[i].kind],
+			fn->hints[i].before);
 		print_slice(fn->hints[i].reason, out);
 		fputc('\n', out);
 	}

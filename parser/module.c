@@ -47,7 +47,8 @@ static void read_target(struct module *module, struct slice name, struct span at
 		return;
 	module->target = name;
 	module->target_at = at;
-	for (; i < name.size && name.text[i] >= '0' && name.text[i] <= '9' && module->sm < 100000; i++)
+	for (; i < name.size && name.text[i] >= '0' && name.text[i] <= '9' && module->sm < 100000;
+		i++)
 		module->sm = module->sm * 10 + (uint32_t)(name.text[i] - '0');
 	if (i < name.size)
 		module->sm_suffix = name.text[i];
@@ -61,10 +62,8 @@ static bool has_proxies(const struct module *module)
 
 static uint32_t add_module(struct build *b, struct span at)
 {
-	struct module fresh = {.source = b->source,
-		.names = b->names,
-		.at = at,
-		.address_bits = 32};
+	struct module fresh = {
+		.source = b->source, .names = b->names, .at = at, .address_bits = 32};
 
 	ARENA_PUSH(b->arena, b->modules->v, b->modules->n, b->modules_cap, fresh);
 	return b->modules->n - 1;
@@ -131,8 +130,8 @@ void build_address_size(struct build *b, struct span number)
 	uint64_t bits = build_number(b, number);
 
 	if (bits != 32 && bits != 64)
-		build_error(b, number, "expected 32 or 64, saw '%.*s'", (int)(number.end - number.begin),
-			b->source->text + number.begin);
+		build_error(b, number, "expected 32 or 64, saw '%.*s'",
+			(int)(number.end - number.begin), b->source->text + number.begin);
 	current(b)->address_bits = (uint32_t)bits;
 }
 
@@ -219,8 +218,7 @@ void build_module_item_end(struct build *b)
 /* A function keeps its spans; in the run over one function there is nothing to record. */
 void build_function(struct build *b, int kind, struct span at)
 {
-	b->header = (struct header){
-		.signature = 2166136261u, .linkage = b->declaration.linkage};
+	b->header = (struct header){.signature = 2166136261u, .linkage = b->declaration.linkage};
 	b->declaration.linkage = 0;
 	b->nesting = 0;
 	b->function_at = at;
@@ -312,7 +310,8 @@ void build_directive_number(struct build *b, struct span at)
 	if (b->header.nnumbers == 0)
 		b->header.numbers[0] = b->header.numbers[1] = b->header.numbers[2] = 1;
 	if (b->header.nnumbers < 3)
-		b->header.numbers[b->header.nnumbers++] = value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+		b->header.numbers[b->header.nnumbers++] =
+			value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
 static void close_header(struct build *b, uint32_t end)
@@ -450,7 +449,8 @@ void build_module_end(struct build *b)
 	module->by_name = ARENA_NEW(b->arena, uint32_t, module->nsymbols);
 	for (uint32_t i = 0; i < module->nsymbols; i++)
 		module->by_name[i] = i;
-	qsort_r(module->by_name, module->nsymbols, sizeof(uint32_t), compare_names, module->symbols);
+	qsort_r(module->by_name, module->nsymbols, sizeof(uint32_t), compare_names,
+		module->symbols);
 }
 
 uint32_t module_find_symbol(const struct module *module, const char *text, size_t size)

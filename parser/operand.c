@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands of instructions. They wait on the builder's stack until the one that holds them is complete,
- * so that children lie side by side in function->operands. While a body is only checked nothing is
- * built, but names are looked at: they may be functions whose address is taken.
+ * Operands of instructions. They wait on the builder's stack until the one that holds them is
+ * complete, so that children lie side by side in function->operands. While a body is only checked
+ * nothing is built, but names are looked at: they may be functions whose address is taken.
  */
 #include "parser/build.h"
 #include "parser/words.h"
@@ -41,7 +41,8 @@ void build_group(struct build *b, enum operand_kind kind, uint32_t n, struct spa
 
 		if (child->kind == OPERAND_NAME)
 			scope_refer(&b->scope, child->id,
-				(struct reference){.operand = fn->noperands, .required = is_branch(b)});
+				(struct reference){
+					.operand = fn->noperands, .required = is_branch(b)});
 		ARENA_PUSH(b->arena, fn->operands, fn->noperands, b->operands_cap, *child);
 	}
 	struct pending *parent = build_push(b, kind, at);

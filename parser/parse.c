@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs the grammar. A file is first parsed by the plain parser over runs of statements, which is fast
- * and silent; when that fails a second parser, made of the same grammar with LAC (so that it knows
- * exactly what could have followed), reads the tokens one by one and words the errors.
+ * Runs the grammar. A file is first parsed by the plain parser over runs of statements, which is
+ * fast and silent; when that fails a second parser, made of the same grammar with LAC (so that it
+ * knows exactly what could have followed), reads the tokens one by one and words the errors.
  */
 #include "parser/parse.h"
 #include "parser/build.h"
@@ -45,7 +45,8 @@ static bool is_ptx(struct source *source, struct diags *diags)
 		diag_add(diags, DIAG_ERROR, at, "not PTX: expected '.version'");
 	else
 		diag_add(diags, DIAG_ERROR, at, "not PTX: expected '.version', saw '%.*s'",
-			(int)(at.end - at.begin > 60 ? 60 : at.end - at.begin), source->text + at.begin);
+			(int)(at.end - at.begin > 60 ? 60 : at.end - at.begin),
+			source->text + at.begin);
 	return false;
 }
 
@@ -72,11 +73,14 @@ static void note_newer(const struct modules *modules, struct diags *diags)
 	for (uint32_t i = 0; i < modules->n; i++) {
 		const struct module *module = &modules->v[i];
 
-		if (module->version_major > KNOWN_MAJOR || (module->version_major == KNOWN_MAJOR &&
-								   module->version_minor > KNOWN_MINOR))
+		if (module->version_major > KNOWN_MAJOR ||
+			(module->version_major == KNOWN_MAJOR &&
+				module->version_minor > KNOWN_MINOR))
 			diag_add(diags, DIAG_NOTE, module->version_at,
-				"PTX ISA %d.%d is newer than %d.%d, which this program was written for",
-				module->version_major, module->version_minor, KNOWN_MAJOR, KNOWN_MINOR);
+				"PTX ISA %d.%d is newer than %d.%d, which this program was written "
+				"for",
+				module->version_major, module->version_minor, KNOWN_MAJOR,
+				KNOWN_MINOR);
 	}
 }
 
@@ -103,8 +107,8 @@ bool parse_modules(struct source *source, struct arena *arena, struct names *nam
 	return true;
 }
 
-static bool build_function_ir(struct build *b, const struct module *module, uint32_t index,
-	struct function *fn)
+static bool build_function_ir(
+	struct build *b, const struct module *module, uint32_t index, struct function *fn)
 {
 	*fn = (struct function){.module = module, .index = index};
 	b->module = module;
@@ -132,8 +136,8 @@ bool parse_function_by_tokens(const struct module *module, uint32_t index, struc
 	return build_function_ir(&b, module, index, fn);
 }
 
-bool parse_modules_by_tokens(struct source *source, struct arena *arena, struct names *names,
-	struct modules *modules)
+bool parse_modules_by_tokens(
+	struct source *source, struct arena *arena, struct names *names, struct modules *modules)
 {
 	struct build b;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A TOK_RUN -> IR. The lexer has matched every statement of the run against the shapes in scan_run, so
- * this walk only takes apart and never refuses; it calls what the grammar's actions call, in the same
- * order (a test compares the two). It is here because most of a body is such statements, and bison's
- * tables cost several times what the walk does.
+ * A TOK_RUN -> IR. The lexer has matched every statement of the run against the shapes in scan_run,
+ * so this walk only takes apart and never refuses; it calls what the grammar's actions call, in the
+ * same order (a test compares the two). It is here because most of a body is such statements, and
+ * bison's tables cost several times what the walk does.
  */
 #include "parser/build.h"
 
@@ -26,7 +26,8 @@ static bool is_digit(char c)
 
 static bool is_follow(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+	       c == '$';
 }
 
 static void skip_blanks(struct walk *w)
@@ -124,7 +125,8 @@ static void group(struct walk *w, const char *begin, enum operand_kind kind, cha
 	while (is_blank(end[-1]))
 		end--;
 	build_group(w->b, kind, n,
-		(struct span){(uint32_t)(begin - w->b->lexer.text), (uint32_t)(end - w->b->lexer.text)});
+		(struct span){
+			(uint32_t)(begin - w->b->lexer.text), (uint32_t)(end - w->b->lexer.text)});
 }
 
 static void list(struct walk *w)

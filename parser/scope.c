@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Each name of the body gets a struct local_name on first sight; names.c keeps its number as the
- * name's mark. Bindings form a stack; a block's end pops its own and restores what they hid. Registers
- * of a range come into being when first named, so `%r<1000000>` costs nothing.
+ * name's mark. Bindings form a stack; a block's end pops its own and restores what they hid.
+ * Registers of a range come into being when first named, so `%r<1000000>` costs nothing.
  */
 #include "parser/scope.h"
 #include "parser/words.h"
 
-void scope_init(
-	struct scope *scope, struct arena *arena, struct names *names, struct function *fn)
+void scope_init(struct scope *scope, struct arena *arena, struct names *names, struct function *fn)
 {
 	*scope = (struct scope){.arena = arena, .names = names, .fn = fn};
 	names_forget(names);
@@ -39,8 +38,8 @@ static uint32_t local_of(struct scope *scope, uint32_t name)
 
 void scope_open(struct scope *scope)
 {
-	struct open_block block = {scope->nscopes++, scope->nbindings, scope->nopen_labels,
-		scope->nreferences};
+	struct open_block block = {
+		scope->nscopes++, scope->nbindings, scope->nopen_labels, scope->nreferences};
 
 	ARENA_PUSH(scope->arena, scope->blocks, scope->nblocks, scope->blocks_cap, block);
 }
@@ -160,19 +159,20 @@ static uint32_t find_range(struct scope *scope, const char *text, size_t prefix,
 	uint32_t local = name == NONE ? NONE : names_mark(scope->names, name, NAMES_LOCAL);
 	uint32_t i = local == NONE ? NONE : scope->locals[local].binding;
 
-	while (i != NONE && (scope->bindings[i].kind != BINDING_RANGE || scope->bindings[i].count <= number))
+	while (i != NONE &&
+		(scope->bindings[i].kind != BINDING_RANGE || scope->bindings[i].count <= number))
 		i = scope->bindings[i].previous;
 	return i;
 }
 
-struct numbered { /* the name of a register of a range, taken apart */
+struct numbered {	  /* the name of a register of a range, taken apart */
 	uint32_t binding; /* NONE: no range has it */
 	uint32_t number;
 	size_t prefix;
 };
 
-/* `%r12` is number 12 of `%r` or, where prefixes end in digits, number 2 of `%r1`. The innermost wins,
- * which is the one bound last. */
+/* `%r12` is number 12 of `%r` or, where prefixes end in digits, number 2 of `%r1`. The innermost
+ * wins, which is the one bound last. */
 static struct numbered find_ranges(struct scope *scope, const char *text, size_t size)
 {
 	uint64_t number = 0, power = 1;
@@ -197,8 +197,8 @@ static struct numbered find_ranges(struct scope *scope, const char *text, size_t
 }
 
 /* Assemblers read `%r05` as `%r5` [measured]. */
-static uint32_t canonical(
-	struct scope *scope, const char *text, size_t size, struct numbered numbered, uint32_t local)
+static uint32_t canonical(struct scope *scope, const char *text, size_t size,
+	struct numbered numbered, uint32_t local)
 {
 	if (text[numbered.prefix] != '0' || size - numbered.prefix == 1)
 		return local;
@@ -222,7 +222,8 @@ static uint32_t range_instance(struct scope *scope, uint32_t local, uint32_t bin
 		struct instance fresh = {range->id, reg, scope->locals[local].instance, NONE, NONE};
 
 		i = scope->ninstances;
-		ARENA_PUSH(scope->arena, scope->instances, scope->ninstances, scope->instances_cap, fresh);
+		ARENA_PUSH(scope->arena, scope->instances, scope->ninstances, scope->instances_cap,
+			fresh);
 		scope->locals[local].instance = i;
 	}
 	return i;
@@ -270,15 +271,15 @@ bool scope_add_label(
 
 	*label = fn->nlabels;
 	ARENA_PUSH(scope->arena, fn->labels, fn->nlabels, scope->labels_cap, fresh);
-	/* label numbers grow, so the block's own are those from its first one on (closed inner blocks
-	 * have restored what they hid) */
+	/* label numbers grow, so the block's own are those from its first one on (closed inner
+	 * blocks have restored what they hid) */
 	if (hidden != NONE && scope->nopen_labels > block->nlabels &&
 		hidden >= scope->open_labels[block->nlabels])
 		return false;
 	ARENA_PUSH(scope->arena, scope->open_labels, scope->nopen_labels, scope->open_labels_cap,
 		*label);
-	ARENA_PUSH(scope->arena, scope->hidden_labels, scope->nhidden_labels, scope->hidden_labels_cap,
-		hidden);
+	ARENA_PUSH(scope->arena, scope->hidden_labels, scope->nhidden_labels,
+		scope->hidden_labels_cap, hidden);
 	scope->locals[local].label = *label;
 	return true;
 }
@@ -288,5 +289,6 @@ void scope_refer(struct scope *scope, uint32_t name, struct reference reference)
 	reference.local = local_of(scope, name);
 	reference.previous = scope->locals[reference.local].reference;
 	scope->locals[reference.local].reference = scope->nreferences;
-	ARENA_PUSH(scope->arena, scope->references, scope->nreferences, scope->references_cap, reference);
+	ARENA_PUSH(scope->arena, scope->references, scope->nreferences, scope->references_cap,
+		reference);
 }

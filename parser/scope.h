@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names inside one body (ISA 4.4, 5.4): blocks nest, inner declarations hide outer ones from their
- * place on, labels hold for their whole block. Everything is linear in the text: a block's end visits
- * what was declared in it and the references that its labels settle, once each.
+ * place on, labels hold for their whole block. Everything is linear in the text: a block's end
+ * visits what was declared in it and the references that its labels settle, once each.
  */
 #pragma once
 
@@ -14,36 +14,36 @@ struct binding {
 	uint8_t kind;
 	uint8_t bits, vector;
 	uint16_t type;
-	uint32_t local;    /* the name */
+	uint32_t local;	   /* the name */
 	uint32_t previous; /* binding that this one hides, or NONE */
-	uint32_t id;       /* register, symbol; a range: its own number */
-	uint64_t count;    /* of a range */
+	uint32_t id;	   /* register, symbol; a range: its own number */
+	uint64_t count;	   /* of a range */
 };
 
 struct local_name { /* what a name means here and now */
 	uint32_t name;
 	uint32_t binding;   /* innermost, or NONE */
-	uint32_t label;     /* last definition in the open blocks, or NONE */
+	uint32_t label;	    /* last definition in the open blocks, or NONE */
 	uint32_t reference; /* newest unsettled label reference, or NONE */
 	uint32_t instance;  /* newest register of a range with this name, or NONE */
 };
 
 struct instance { /* register `%r5` of a range `%r<10>` */
 	uint32_t range, reg, previous;
-	/* This was the right answer: then it still is while no range has come or gone and the name's own
-	 * binding, which lies below the range's, is the same. */
+	/* This was the right answer: then it still is while no range has come or gone and the
+	 * name's own binding, which lies below the range's, is the same. */
 	uint32_t generation, plain;
 };
 
 struct reference { /* a name that a label may still settle */
 	uint32_t local, previous;
-	uint32_t operand; /* in function->operands, or NONE: */
-	uint32_t table, entry; /* in function->tables[table].v */
+	uint32_t operand;	/* in function->operands, or NONE: */
+	uint32_t table, entry;	/* in function->tables[table].v */
 	bool settled, required; /* required: it must be a label (a branch's target) */
 };
 
 struct open_block {
-	uint32_t scope;      /* its id */
+	uint32_t scope;				  /* its id */
 	uint32_t nbindings, nlabels, nreferences; /* when it was opened */
 };
 
@@ -86,7 +86,10 @@ void scope_add_range(struct scope *, const char *text, size_t size, uint64_t cou
 	enum modifier type, uint8_t vector);
 void scope_add_symbol(struct scope *, const char *text, size_t size, uint32_t symbol);
 struct resolved scope_find(struct scope *, const char *text, size_t size);
-/* Adds a label before the instruction that comes next; false when the block has one of that name. */
-bool scope_add_label(struct scope *, const char *text, size_t size, struct span at, uint32_t *label);
-/* Remembers an operand (entry NONE) or an entry of a table (operand NONE) that a label may settle. */
+/* Adds a label before the instruction that comes next; false when the block has one of that name.
+ */
+bool scope_add_label(
+	struct scope *, const char *text, size_t size, struct span at, uint32_t *label);
+/* Remembers an operand (entry NONE) or an entry of a table (operand NONE) that a label may settle.
+ */
 void scope_refer(struct scope *, uint32_t name, struct reference);

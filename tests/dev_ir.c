@@ -14,7 +14,8 @@ static void print_diags(struct source *source, const struct diags *diags)
 		if (d->at.begin == NONE)
 			printf("%s: error: %s\n", source->name, d->message);
 		else
-			printf("%s:%u:%u: error: %s\n", source->name, source_line(source, d->at.begin),
+			printf("%s:%u:%u: error: %s\n", source->name,
+				source_line(source, d->at.begin),
 				source_column(source, d->at.begin), d->message);
 	}
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Language cases from a file: what is accepted, with the IR understood, and what is refused, with
- * place and text. A case is `=== name`, then `body` or `module` and a verdict (`ok`, `ok newer`: this
- * tool takes what the assembler of the day does not, `error`), the text, `---`, the expected lines.
- * Arguments: the file, and a ptxas against which the verdicts are held. UPDATE=1 prints the file anew.
+ * place and text. A case is `=== name`, then `body` or `module` and a verdict (`ok`, `ok newer`:
+ * this tool takes what the assembler of the day does not, `error`), the text, `---`, the expected
+ * lines. Arguments: the file, and a ptxas against which the verdicts are held. UPDATE=1 prints the
+ * file anew.
  */
 #include "parser/dump.h"
 #include "parser/parse.h"
@@ -47,7 +48,8 @@ static size_t unescape(char *text, size_t size)
 	for (size_t i = 0; i < size; i++) {
 		unsigned byte;
 
-		if (text[i] == '\\' && text[i + 1] == 'x' && sscanf(text + i + 2, "%2x", &byte) == 1) {
+		if (text[i] == '\\' && text[i + 1] == 'x' &&
+			sscanf(text + i + 2, "%2x", &byte) == 1) {
 			text[n++] = (char)byte;
 			i += 3;
 		} else {
@@ -76,7 +78,8 @@ static void print_diags(
 	struct source *source, const struct diags *diags, uint32_t lines_before, FILE *out)
 {
 	for (uint32_t i = 0; i < diags->n; i++)
-		fprintf(out, "%u:%u: %s\n", source_line(source, diags->v[i].at.begin) - lines_before,
+		fprintf(out, "%u:%u: %s\n",
+			source_line(source, diags->v[i].at.begin) - lines_before,
 			source_column(source, diags->v[i].at.begin), diags->v[i].message);
 }
 
@@ -89,7 +92,8 @@ static void print_bodies(
 	for (uint32_t i = 0; i < module->nfunctions; i++) {
 		struct function fn;
 
-		if (!module->functions[i].has_body || !parse_function(module, i, &arena, &fn, diags))
+		if (!module->functions[i].has_body ||
+			!parse_function(module, i, &arena, &fn, diags))
 			continue;
 		fn.nsymbols = is_body ? 0 : fn.nsymbols;
 		fn.ninsns -= is_body; /* the epilogue's */
@@ -144,8 +148,8 @@ static void print_case(const struct language_case *c)
 	bool ok;
 	char *result = understand(c, &ok);
 
-	printf("=== %s\n%s %s%s\n%s---\n%s", c->name, c->is_body ? "body" : "module", ok ? "ok" : "error",
-		c->newer ? " newer" : "", c->text, result);
+	printf("=== %s\n%s %s%s\n%s---\n%s", c->name, c->is_body ? "body" : "module",
+		ok ? "ok" : "error", c->newer ? " newer" : "", c->text, result);
 	free(result);
 }
 
@@ -173,8 +177,8 @@ static void check_ptxas(void **state)
 
 	fwrite(text, 1, size, file);
 	fclose(file);
-	snprintf(command, sizeof(command), "'%s' -c -arch=sm_90a -o /dev/null %s >/dev/null 2>&1", ptxas,
-		path);
+	snprintf(command, sizeof(command), "'%s' -c -arch=sm_90a -o /dev/null %s >/dev/null 2>&1",
+		ptxas, path);
 	bool takes = system(command) == 0;
 
 	unlink(path);

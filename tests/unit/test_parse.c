@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What language cases cannot say in few lines: limits, large inputs, cut files, several errors, modules
- * that are passed over, hints, running out of memory, and that the fast run accepts what the grammar
- * accepts. Arguments: PTX files.
+ * What language cases cannot say in few lines: limits, large inputs, cut files, several errors,
+ * modules that are passed over, hints, running out of memory, and that the fast run accepts what
+ * the grammar accepts. Arguments: PTX files.
  */
 #include "parser/build.h"
 #include "parser/dump.h"
@@ -72,7 +72,8 @@ static void parse_all(struct run *run)
 			struct function fn;
 
 			if (run->modules.v[i].functions[j].has_body)
-				run->ok &= parse_function(&run->modules.v[i], j, &run->body, &fn, &run->diags);
+				run->ok &= parse_function(
+					&run->modules.v[i], j, &run->body, &fn, &run->diags);
 			arena_reset(&run->body);
 		}
 }
@@ -211,14 +212,15 @@ static void test_parse_large_pieces(void **state)
 /* Every prefix of a file is read without harm; the whole is taken. */
 static void test_parse_cut_files(void **state)
 {
-	static const char text[] =
-		HEAD ".global .b32 x[2] = {1, 2};\n// fencepost: ignore why\n"
-		     ".func (.param .b32 r) f(.param .b32 a) { ret; }\n"
-		     ".entry k(.param .u64 p) .maxntid 32, 1, 1\n{\n.reg .pred %p; .reg .b32 %r<5>;\n"
-		     ".loc 1 2 3, function_name x, inlined_at 1 2 3\n"
-		     "{ .param .b32 a; st.param.b32 [a+0], %r1; call (a), f, (a); }\n"
-		     "t: .branchtargets L, M; @%p brx.idx %r1, t; L: M: /* c */ .pragma \"nounroll\";\n"
-		     "@!%p bra L; add.s32 %r1, %r2, (1+2)*3 ? 4 : 5; tex.2d.v4.f32.s32 {%r1, _}, [x, {%r1}];\n}\n";
+	static const char text[] = HEAD
+		".global .b32 x[2] = {1, 2};\n// fencepost: ignore why\n"
+		".func (.param .b32 r) f(.param .b32 a) { ret; }\n"
+		".entry k(.param .u64 p) .maxntid 32, 1, 1\n{\n.reg .pred %p; .reg .b32 %r<5>;\n"
+		".loc 1 2 3, function_name x, inlined_at 1 2 3\n"
+		"{ .param .b32 a; st.param.b32 [a+0], %r1; call (a), f, (a); }\n"
+		"t: .branchtargets L, M; @%p brx.idx %r1, t; L: M: /* c */ .pragma \"nounroll\";\n"
+		"@!%p bra L; add.s32 %r1, %r2, (1+2)*3 ? 4 : 5; tex.2d.v4.f32.s32 {%r1, _}, [x, "
+		"{%r1}];\n}\n";
 
 	(void)state;
 	for (size_t size = 0; size < sizeof(text); size++) {
@@ -233,8 +235,9 @@ static void test_parse_cut_files(void **state)
 
 static void test_parse_out_of_memory(void **state)
 {
-	static const char text[] = HEAD ".entry k(.param .u64 p)\n{\n.reg .b32 %r<5>;\n// fencepost: on\n"
-					"L: add.s32 %r1, %r2, 3; bra L; t: .branchtargets L;\n}\n";
+	static const char text[] =
+		HEAD ".entry k(.param .u64 p)\n{\n.reg .b32 %r<5>;\n// fencepost: on\n"
+		     "L: add.s32 %r1, %r2, 3; bra L; t: .branchtargets L;\n}\n";
 
 	(void)state;
 	for (size_t limit = 16; limit < 8192; limit += 16) {
@@ -269,7 +272,8 @@ static void test_parse_several_errors(void **state)
 
 		snprintf(line, sizeof(line), "%u:%u: %s",
 			source_line(&run->source, run->diags.v[i].at.begin),
-			source_column(&run->source, run->diags.v[i].at.begin), run->diags.v[i].message);
+			source_column(&run->source, run->diags.v[i].at.begin),
+			run->diags.v[i].message);
 		assert_string_equal(line, expected[i]);
 	}
 	run_end(run);
@@ -290,9 +294,12 @@ static void test_parse_passes_over_old_modules(void **state)
 		{".version 10.1\n.target sm_120f, debug\n.entry k(){}", 1, 1, true},
 		{".version 8.0\n.target sm_next\n.entry k(){}", 1, 1, true},
 		{".version 7.0 .target sm_70 \".version 8.0\" // .version 8.0\n/* .version 8.0 */\n"
-		 ".version 8.0 .target sm_90 .entry k(){} .entry l(){}", 2, 2, false},
-		{".version 8.0 .target sm_90 .entry k(){}\n.version 6.0 .target sm_60 ???", 2, 1, true},
-		{"// hello\n.version 8.0 /*x*/ .target sm_52, texmode_independent\n???", 1, 0, false},
+		 ".version 8.0 .target sm_90 .entry k(){} .entry l(){}",
+			2, 2, false},
+		{".version 8.0 .target sm_90 .entry k(){}\n.version 6.0 .target sm_60 ???", 2, 1,
+			true},
+		{"// hello\n.version 8.0 /*x*/ .target sm_52, texmode_independent\n???", 1, 0,
+			false},
 	};
 
 	(void)state;
@@ -379,8 +386,9 @@ static void test_parse_scan_flags(void **state)
 		const struct function_info *fn = &run->modules.v[0].functions[0];
 
 		snprintf(flags, sizeof(flags), "%s%s%s%s%s%s", fn->may_async ? "a" : "",
-			fn->may_fence ? "f" : "", fn->may_call ? "c" : "", fn->may_shared ? "s" : "",
-			fn->may_hint ? "h" : "", fn->may_unknown ? "u" : "");
+			fn->may_fence ? "f" : "", fn->may_call ? "c" : "",
+			fn->may_shared ? "s" : "", fn->may_hint ? "h" : "",
+			fn->may_unknown ? "u" : "");
 		assert_string_equal(flags, rows[i].flags);
 		run_end(run);
 	}
@@ -388,12 +396,12 @@ static void test_parse_scan_flags(void **state)
 
 static void test_parse_hints(void **state)
 {
-	static const char text[] =
-		HEAD "// fencepost: off outside of any body\n.entry k(){\n"
-		     "// fencepost: ignore reads its own bytes  \r\nret; // fencepost: off\n"
-		     "//fencepost:on\nadd.u32 %r1, // fencepost: generic\n 1, 2;\n"
-		     "{ // fencepost:   async because\n}\n// fencepost: neutral\n// fencepost: what\n"
-		     "trap;\n// fencepost:\n}\n// fencepost: on\n";
+	static const char text[] = HEAD
+		"// fencepost: off outside of any body\n.entry k(){\n"
+		"// fencepost: ignore reads its own bytes  \r\nret; // fencepost: off\n"
+		"//fencepost:on\nadd.u32 %r1, // fencepost: generic\n 1, 2;\n"
+		"{ // fencepost:   async because\n}\n// fencepost: neutral\n// fencepost: what\n"
+		"trap;\n// fencepost:\n}\n// fencepost: on\n";
 	static const struct {
 		enum hint_kind kind;
 		uint32_t before;
@@ -418,7 +426,8 @@ static void test_parse_hints(void **state)
 		assert_int_equal(fn.hints[i].kind, rows[i].kind);
 		assert_int_equal(fn.hints[i].before, rows[i].before);
 		assert_int_equal(fn.hints[i].reason.size, strlen(rows[i].reason));
-		assert_memory_equal(fn.hints[i].reason.text, rows[i].reason, fn.hints[i].reason.size);
+		assert_memory_equal(
+			fn.hints[i].reason.text, rows[i].reason, fn.hints[i].reason.size);
 	}
 	run_end(run);
 }
@@ -454,8 +463,8 @@ static char *dump_body(const struct function *fn)
 	dump_function(fn, out);
 	for (uint32_t i = 0; i < fn->ninsns; i++)
 		fprintf(out, "%u-%u %u-%u %u %u\n", fn->insns[i].at.begin, fn->insns[i].at.end,
-			fn->insns[i].opcode_at.begin, fn->insns[i].opcode_at.end, fn->insns[i].insert_at,
-			fn->insns[i].scope);
+			fn->insns[i].opcode_at.begin, fn->insns[i].opcode_at.end,
+			fn->insns[i].insert_at, fn->insns[i].scope);
 	for (uint32_t i = 0; i < fn->noperands; i++)
 		fprintf(out, "%u-%u %u\n", fn->operands[i].at.begin, fn->operands[i].at.end,
 			fn->operands[i].kind);
@@ -490,20 +499,24 @@ static void compare_bodies(const struct module *module, uint32_t index)
 
 static void test_parse_runs_build_what_the_grammar_builds(void **state)
 {
-	static const char body[] =
-		HEAD ".func (.param .b32 r) f(.param .b32 a);\n.entry k(.param .u64 p)\n{\n"
-		     ".reg .pred %p<3>, done;\n.reg .b32 %r < 9 >, x;\n.reg .v4 .f32 v;\n.reg .b64 %rd<4>;\n"
-		     ".shared .align 8 .b8 buf[64];\n.loc 1 2 3\nmov.u32 %r1 , %tid.x;\n"
-		     "L1 : @!%p1 add.s32 %r2, %r1, -4; // a comment\n"
-		     "@%p1\tld.shared.v2.u32 { %r1 , _ } , [ buf + -8 ];\nst.shared.f32 [%r1+0x10], v.x;\n"
-		     "setp.eq.u32 %p1|%p2, %r1, 0xff; selp.b32 %r1, %r2, 0, !%p1;\n"
-		     "mov.f64 %rd1, 0d3ff0000000000000; mov.b32 %r1, 0F3f800000; bra.uni L1; bra L1 ;\n"
-		     "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
-		     "[%r1], [%rd1, {%r1, %r2}], [buf];\n"
-		     "{ .reg .b32 %r1; .param .align 4 .b8 q[ 4]; .param .b32 z; mov.u32 %r1, buf; bra L2; L2: }\n"
-		     "{\n.param .b32 a; st.param.b32 [a+0], %r1; .param .align 16 .b8 b[16]; .param .b32 r;\n"
-		     "call.uni (r) , f , ( a ) ; call f, (); call f; ld.param.b32 %r2, [r+0];\n}\n"
-		     "ret; @done exit;\n.pragma \"used_bytes_mask 1\"; mov.u32 %r3, %r07;trap;}\n";
+	static const char body[] = HEAD
+		".func (.param .b32 r) f(.param .b32 a);\n.entry k(.param .u64 p)\n{\n"
+		".reg .pred %p<3>, done;\n.reg .b32 %r < 9 >, x;\n.reg .v4 .f32 v;\n.reg .b64 "
+		"%rd<4>;\n"
+		".shared .align 8 .b8 buf[64];\n.loc 1 2 3\nmov.u32 %r1 , %tid.x;\n"
+		"L1 : @!%p1 add.s32 %r2, %r1, -4; // a comment\n"
+		"@%p1\tld.shared.v2.u32 { %r1 , _ } , [ buf + -8 ];\nst.shared.f32 [%r1+0x10], "
+		"v.x;\n"
+		"setp.eq.u32 %p1|%p2, %r1, 0xff; selp.b32 %r1, %r2, 0, !%p1;\n"
+		"mov.f64 %rd1, 0d3ff0000000000000; mov.b32 %r1, 0F3f800000; bra.uni L1; bra L1 ;\n"
+		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+		"[%r1], [%rd1, {%r1, %r2}], [buf];\n"
+		"{ .reg .b32 %r1; .param .align 4 .b8 q[ 4]; .param .b32 z; mov.u32 %r1, buf; bra "
+		"L2; L2: }\n"
+		"{\n.param .b32 a; st.param.b32 [a+0], %r1; .param .align 16 .b8 b[16]; .param "
+		".b32 r;\n"
+		"call.uni (r) , f , ( a ) ; call f, (); call f; ld.param.b32 %r2, [r+0];\n}\n"
+		"ret; @done exit;\n.pragma \"used_bytes_mask 1\"; mov.u32 %r3, %r07;trap;}\n";
 	struct run *run = parse(body, sizeof(body) - 1);
 
 	(void)state;
@@ -525,8 +538,8 @@ static void test_parse_runs_build_what_the_grammar_builds(void **state)
 	}
 }
 
-static bool accepts_fast(struct source *source, struct arena *arena, struct names *names,
-	struct modules *modules)
+static bool accepts_fast(
+	struct source *source, struct arena *arena, struct names *names, struct modules *modules)
 {
 	struct diags diags = {0};
 	bool ok = parse_modules(source, arena, names, modules, &diags);

@@ -30,7 +30,8 @@ static void test_words_are_sorted_and_found(void **state)
 	assert_int_equal(opcode_find("ad", 2), OP_UNKNOWN);
 	assert_int_equal(opcode_find("addx", 4), OP_UNKNOWN);
 	assert_int_equal(modifier_find("shared::ct", 10), MOD_UNKNOWN);
-	assert_string_equal(modifier_text(MOD_mbarrier__complete_tx__bytes), "mbarrier::complete_tx::bytes");
+	assert_string_equal(
+		modifier_text(MOD_mbarrier__complete_tx__bytes), "mbarrier::complete_tx::bytes");
 }
 
 static void test_words_of_the_census_are_known(void **state)
@@ -58,9 +59,10 @@ static void test_words_types(void **state)
 	static const struct {
 		enum modifier mod;
 		uint32_t bits;
-	} rows[] = {{MOD_pred, 1}, {MOD_b8, 8}, {MOD_s16, 16}, {MOD_f32, 32}, {MOD_u64, 64}, {MOD_b128, 128},
-		{MOD_f16x2, 32}, {MOD_bf16, 16}, {MOD_bf16x2, 32}, {MOD_texref, 64}, {MOD_sp, 0}, {MOD_up, 0},
-		{MOD_shared, 0}, {MOD_v4, 0}, {MOD_block16, 0}, {MOD_e4m3x2, 0}, {MOD_UNKNOWN, 0}};
+	} rows[] = {{MOD_pred, 1}, {MOD_b8, 8}, {MOD_s16, 16}, {MOD_f32, 32}, {MOD_u64, 64},
+		{MOD_b128, 128}, {MOD_f16x2, 32}, {MOD_bf16, 16}, {MOD_bf16x2, 32},
+		{MOD_texref, 64}, {MOD_sp, 0}, {MOD_up, 0}, {MOD_shared, 0}, {MOD_v4, 0},
+		{MOD_block16, 0}, {MOD_e4m3x2, 0}, {MOD_UNKNOWN, 0}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
