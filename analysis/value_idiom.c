@@ -87,13 +87,69 @@ static struct value reading(const struct walker *w, const struct operand *o, boo
 }
 
 /* floor(v * factor / 2^shift) == floor(v / d) for 0 <= v <= most? */
-static bool divides(uint64_t factor, uint32_t shift, uint64_t d, uint64_t most)
+static bool divides(uwide factor, uint32_t shift, uint64_t d, uint64_t most)
 {
-	uwide power = (uwide)1 << shift, product = (uwide)factor * d;
+	uwide power = (uwide)1 << shift, product = factor * d;
 
 	if (!d || product < power)
 		return false;
 	return (uwide)most * (product - power) < power;
+}
+
+/* The upper half of x * factor, unsigned: mul.hi, or mul.wide shifted by 32. */
+static const struct insn *upper_half(
+	const struct walker *w, const struct operand *o, uint32_t x, int64_t *factor)
+{
+	uint32_t node;
+	int64_t k;
+	const struct insn *insn = definition(w, o, &node);
+	bool wide = false;
+
+	if (insn && insn->op == OP_cvt) {
+		insn = definition(w, insn_source(w->fn, insn, 0), &node);
+		if (!insn || insn->op != OP_shr || insn_type(insn, 0).is_signed ||
+			!constant(w, insn_source(w->fn, insn, 1), &k) || k != 32)
+			return NULL;
+		insn = definition(w, insn_source(w->fn, insn, 0), &node);
+		wide = true;
+	}
+	if (!insn || insn->op != OP_mul || !insn_has(insn, wide ? MOD_wide : MOD_hi) ||
+		insn_type(insn, 0).is_signed || insn_type(insn, 0).bits != 32 ||
+		root(w, insn_source(w->fn, insn, 0)) != x ||
+		!constant(w, insn_source(w->fn, insn, 1), factor))
+		return NULL;
+	return insn;
+}
+
+/* (((x - t) >> 1) + t) >> k with t the upper half of x * m: x * (2^32 + m) / 2^(33 + k). */
+static bool is_long_quotient(
+	const struct walker *w, const struct operand *o, uint32_t x, uint64_t d)
+{
+	uint32_t node, t_node;
+	int64_t k, one, factor;
+	const struct insn *shift = definition(w, o, &node);
+
+	if (!shift || shift->op != OP_shr || insn_type(shift, 0).is_signed ||
+		!constant(w, insn_source(w->fn, shift, 1), &k) || k < 0 || k > 31)
+		return false;
+	const struct insn *add = definition(w, insn_source(w->fn, shift, 0), &node);
+
+	if (!add || add->op != OP_add || insn_type(add, 0).bits != 32)
+		return false;
+	const struct operand *t = insn_source(w->fn, add, 1);
+	const struct insn *half = definition(w, insn_source(w->fn, add, 0), &node);
+
+	if (!half || half->op != OP_shr || insn_type(half, 0).is_signed ||
+		!constant(w, insn_source(w->fn, half, 1), &one) || one != 1)
+		return false;
+	const struct insn *sub = definition(w, insn_source(w->fn, half, 0), &node);
+
+	t_node = root(w, t);
+	if (!sub || sub->op != OP_sub || root(w, insn_source(w->fn, sub, 0)) != x ||
+		t_node == NONE || root(w, insn_source(w->fn, sub, 1)) != t_node ||
+		!upper_half(w, t, x, &factor))
+		return false;
+	return divides(((uwide)1 << 32) + (uint32_t)factor, (uint32_t)k + 33, d, UINT32_MAX);
 }
 
 /* The operand is the quotient of x (node) by d: in *is_signed whether x is read as signed. */
@@ -107,6 +163,8 @@ static bool is_quotient(
 	*is_signed = false;
 	if (!insn)
 		return false;
+	if (is_long_quotient(w, o, x, d))
+		return true;
 	if (insn->op == OP_cvt) /* of the upper half of a wide product */
 		insn = definition(w, insn_source(w->fn, insn, 0), &node);
 	if (!insn)

@@ -187,8 +187,20 @@ static void remainder_of(struct writer *w)
 	} forms[] = {{13, 2, 1321528399, false}, {3, 1, 2863311531, false},
 		{7, 2, 1227133513, false}, {3, 0, 1431655766, true}, {5, 1, 1717986919, true},
 		{6, 0, 715827883, true}};
-	uint32_t which = pick(w, 7), d = pick(w, REGS), x = pick(w, REGS), k = 1 + pick(w, 8);
+	uint32_t which = pick(w, 8), d = pick(w, REGS), x = pick(w, REGS), k = 1 + pick(w, 8);
 
+	if (which == 7) { /* by 7 and by 35, with factors of 33 bits */
+		bool seven = pick(w, 2);
+
+		put(w, "mul.hi.u32 %%r40, %%r%u, %" PRId64 ";\n", x,
+			(seven ? 613566757 : -736280107) +
+				(pick(w, 8) ? 0 : 1 - (int64_t)pick(w, 3)));
+		put(w, "sub.s32 %%r41, %%r%u, %%r40;\nshr.u32 %%r41, %%r41, 1;\n", x);
+		put(w, "add.s32 %%r41, %%r41, %%r40;\nshr.u32 %%r42, %%r41, %u;\n", seven ? 2 : 5);
+		put(w, "mul.lo.s32 %%r43, %%r42, %u;\nsub.s32 %%r%u, %%r%u, %%r43;\n",
+			seven ? 7 : 35, d, x);
+		return;
+	}
 	if (which == 6) {
 		put(w,
 			"shr.s32 %%r40, %%r%u, 31;\nshr.u32 %%r41, %%r40, %u;\nadd.s32 %%r42, "
