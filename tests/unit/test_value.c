@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of an address: each body's last store, its value printed; and pairs that do or do
+ * not meet. */
+#include "analysis/value_private.h"
+#include "unit_text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct row {
+	const char *name, *body, *expected;
+};
+
+#define STORE "mov.u32 %r8, tile;\nadd.s32 %r9, %r8, %r7;\nst.shared.u32 [%r9], 0;\n"
+#define TID "mov.u32 %r0, %tid.x;\n"
+
+static const struct row rows[] = {
+	{"thread index", TID "shl.b32 %r7, %r0, 4;\n" STORE "ret;", "tile+[0,2032]/16"},
+	{"a role test restricts it",
+		TID "shr.u32 %r1, %r0, 5;\nsetp.ne.s32 %p0, %r1, 2;\nshl.b32 %r7, %r0, 2;\n@%p0 "
+		    "bra L;\n" STORE "L: ret;",
+		"tile+[256,380]/4"},
+	{"not being the first role does too",
+		TID "shr.u32 %r1, %r0, 5;\nsetp.eq.s32 %p0, %r1, 0;\nshl.b32 %r7, %r0, 2;\n@%p0 "
+		    "bra L;\n" STORE "L: ret;",
+		"tile+[128,508]/4"},
+	{"behind the join it does not",
+		TID "shl.b32 %r7, %r0, 2;\nsetp.lt.u32 %p0, %r0, 5;\n@%p0 bra L;\nmov.u32 %r1, "
+		    "1;\nL:\n" STORE "ret;",
+		"tile+[0,508]/4"},
+	{"a wrapping stage index",
+		"mov.u32 %r1, 0;\nL: shl.b32 %r7, %r1, 8;\n" STORE
+		"add.s32 %r2, %r1, 1;\nsetp.eq.s32 %p0, %r2, 4;\nselp.b32 %r1, 0, %r2, %p0;\nbra "
+		"L;",
+		"tile+[0,768]/256"},
+	{"a counted loop",
+		"mov.u32 %r1, 0;\nL: shl.b32 %r7, %r1, 5;\n" STORE
+		"add.s32 %r1, %r1, 1;\nsetp.lt.s32 %p0, %r1, 10;\n@%p0 bra L;\nret;",
+		"tile+[0,288]/32"},
+	{"remainder by multiplication",
+		"ld.param.u32 %r1, [out];\nmul.hi.u32 %r2, %r1, 1321528399;\nshr.u32 %r3, %r2, 2;\n"
+		"mul.lo.s32 %r4, %r3, 13;\nsub.s32 %r7, %r1, %r4;\n" STORE "ret;",
+		"tile+[0,12]"},
+	{"a wrong factor is no remainder",
+		"ld.param.u32 %r1, [out];\nmul.hi.u32 %r2, %r1, 1321528390;\nshr.u32 %r3, %r2, 2;\n"
+		"mul.lo.s32 %r4, %r3, 13;\nsub.s32 %r7, %r1, %r4;\n" STORE "ret;",
+		"tile+[0,4294967295]"},
+	{"an xor swizzle stays in its block",
+		TID "shl.b32 %r1, %r0, 4;\nshr.u32 %r2, %r1, 3;\nand.b32 %r3, %r2, 112;\nxor.b32 "
+		    "%r7, %r1, %r3;\n" STORE "ret;",
+		"tile+[0,2032]/16"},
+	{"rounded up by hand",
+		"mov.u32 %r1, other;\nadd.s32 %r2, %r1, 1023;\nand.b32 %r3, %r2, -1024;\n"
+		"st.shared.u32 [%r3+16], 0;\nret;",
+		"aligned#0+16"},
+	{"a guarded definition keeps the old value",
+		TID "mov.u32 %r7, 64;\nsetp.lt.u32 %p0, %r0, 7;\n@%p0 mov.u32 %r7, 0;\n" STORE
+		    "ret;",
+		"tile+[0,64]/64"},
+	{"a loaded index is anywhere", "ld.shared.u32 %r7, [other];\n" STORE "ret;",
+		"tile+[0,4294967295]"},
+};
+
+static void last_store(struct unit_text *t, char *out, size_t size)
+{
+	const struct accesses *a = &t->unit.accesses;
+
+	out[0] = 0;
+	for (uint32_t i = 0; i < a->n; i++)
+		if (a->v[i].writes)
+			value_print(t->unit.values, &a->v[i].address, out, size);
+}
+
+static void test_value_prints_what_is_known(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct unit_text t;
+		char got[200];
+
+		unit_text_parse(&t, rows[i].body);
+		unit_text_analyse(&t);
+		last_store(&t, got, sizeof(got));
+		if (strcmp(got, rows[i].expected) != 0)
+			fail_msg("%s: expected %s, got %s", rows[i].name, rows[i].expected, got);
+		unit_text_free(&t);
+	}
+}
+
+struct pair {
+	const char *name, *body;
+	bool may;
+	uint32_t assumptions;
+};
+
+#define GLOBAL "ld.param.u64 %rd1, [out];\ncvta.to.global.u64 %rd2, %rd1;\n"
+#define MAP                                                                                        \
+	"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [tile], "     \
+	"[%rd5, {0, 0}], [full];\nret;"
+
+/* The first generic access against the last async one. */
+static const struct pair pairs[] = {
+	{"distinct variables",
+		"st.shared.u32 [other], 0;\ncp.async.bulk.global.shared::cta.bulk_group [%rd1], "
+		"[tile], 64;\nret;",
+		false, 0},
+	{"the same bytes",
+		"st.shared.u32 [tile+60], 0;\ncp.async.bulk.global.shared::cta.bulk_group [%rd1], "
+		"[tile], 64;\nret;",
+		true, 0},
+	{"behind the copied bytes",
+		"st.shared.u32 [tile+64], 0;\ncp.async.bulk.global.shared::cta.bulk_group [%rd1], "
+		"[tile], 64;\nret;",
+		false, 0},
+	{"interleaved",
+		TID "shl.b32 %r7, %r0, 5;\nmov.u32 %r8, tile;\nadd.s32 %r9, %r8, "
+		    "%r7;\nst.shared.u32 [%r9+16], 0;\n"
+		    "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r9], 16;\nret;",
+		false, 0},
+	{"a pointer and a tensor map", GLOBAL "st.global.u32 [%rd2], 0;\n" MAP, false,
+		ASSUME_DISTINCT_PARAMS},
+	{"a generic pointer from a parameter is no shared memory",
+		"ld.param.u64 %rd1, [out];\nst.u32 [%rd1], 0;\n"
+		"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [source], "
+		"64, [full];\nret;",
+		false, ASSUME_PARAM_GLOBAL},
+	{"an unknown pointer may be",
+		"ld.shared.u64 %rd1, [other];\nst.u32 [%rd1], 0;\n"
+		"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile], [source], "
+		"64, [full];\nret;",
+		true, 0},
+};
+
+static void test_access_overlap_says_what_rules_out(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		struct unit_text t;
+		uint32_t g = NONE, a = NONE;
+
+		unit_text_parse(&t, pairs[i].body);
+		unit_text_analyse(&t);
+		const struct accesses *all = &t.unit.accesses;
+		bool may = false;
+		uint32_t assumptions = 0;
+
+		for (g = 0; g < all->n; g++)
+			for (a = 0; a < all->n; a++) {
+				if (all->v[g].proxy != PROXY_GENERIC ||
+					all->v[a].proxy != PROXY_ASYNC || !all->v[g].writes)
+					continue;
+				struct overlap o = access_overlap(
+					t.unit.values, all, g, a, &t.options, &t.arena);
+
+				may |= o.may;
+				assumptions |= o.assumptions;
+			}
+		if (may != pairs[i].may ||
+			(assumptions & pairs[i].assumptions) != pairs[i].assumptions)
+			fail_msg("%s: may %d, assumptions %x", pairs[i].name, may, assumptions);
+		unit_text_free(&t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_value_prints_what_is_known),
+		cmocka_unit_test(test_access_overlap_says_what_rules_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
