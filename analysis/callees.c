@@ -7,6 +7,7 @@
 #include "analysis/callees.h"
 
 #include "analysis/link_copy.h"
+#include "analysis/value_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,9 +79,11 @@ static bool through_register(
 	struct builder *b, uint32_t call, uint32_t at, const struct operand *o, bool emit)
 {
 	struct value v = value_of(b->unit->values, at, o);
-	bool certain;
+	bool certain, named = names_shared(&v, &certain);
 
-	if (!names_shared(&v, &certain))
+	/* one of several variables has no base, but roots */
+	certain |= (value_roots(b->unit->values, at, o) & ROOT_SHARED) != 0;
+	if (!named && !certain)
 		return false;
 	if (emit && certain && v.base == BASE_SYMBOL)
 		add(b, call, SPACE_SHARED, v.id, in_symbol(v.id));
@@ -95,9 +98,10 @@ static bool through_stored(struct builder *b, uint32_t call, uint32_t symbol, bo
 {
 	const struct function *fn = b->unit->fn;
 	const struct block *block = &b->unit->cfg.blocks[b->unit->cfg.block_of[call]];
-	bool found = false;
+	bool found = false, stored = false;
 
-	for (uint32_t i = call; i-- > block->first;) {
+	/* the block of the call as a rule; before it where arms meet within the call sequence */
+	for (uint32_t i = call; i-- > 0 && (i >= block->first || !stored);) {
 		const struct insn *insn = &fn->insns[i];
 		const struct operand *to = insn_operand(fn, insn, 0),
 				     *from = insn_operand(fn, insn, 1);
@@ -106,6 +110,7 @@ static bool through_stored(struct builder *b, uint32_t call, uint32_t symbol, bo
 		if (insn->op != OP_st || !insn_has(insn, MOD_param) || !base || !from ||
 			base->kind != OPERAND_SYMBOL || base->id != symbol)
 			continue;
+		stored = true;
 		if (from->kind == OPERAND_REG)
 			found |= through_register(b, call, i, from, emit);
 		for (uint32_t k = 0; from->kind == OPERAND_LIST && k < from->count; k++) {
