@@ -28,7 +28,7 @@ struct temp {
 static struct temp *temps;
 static volatile sig_atomic_t ntemps;
 static char *volatile folder;
-static char *folder_text; /* what `folder` points to; it lives as long as the process */
+static char *volatile folder_text; /* what `folder` points to: it lives as long as the process */
 static volatile sig_atomic_t child;
 
 static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2,
