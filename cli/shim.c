@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fencepost-ptxas: takes the command line of ptxas, puts the missing fences into the PTX on the way, and
- * lets the real ptxas do the rest. Its output, its messages and its status are given back as if it had
- * been called itself.
+ * fencepost-ptxas: takes the command line of ptxas, puts the missing fences into the PTX on the
+ * way, and lets the real ptxas do the rest. Its output, its messages and its status are given back
+ * as if it had been called itself.
  *
  * Invariant: an input that had to be fenced and was not is never assembled in silence.
  */
@@ -31,7 +31,8 @@ struct shim {
 
 static void say(const char *level, const char *about, const char *text)
 {
-	fprintf(stderr, "fencepost-ptxas: %s: %s%s%s\n", level, about ? about : "", about ? ": " : "", text);
+	fprintf(stderr, "fencepost-ptxas: %s: %s%s%s\n", level, about ? about : "",
+		about ? ": " : "", text);
 }
 
 static _Noreturn void fail(int status, const char *about, const char *text)
@@ -40,13 +41,14 @@ static _Noreturn void fail(int status, const char *about, const char *text)
 	exit(status);
 }
 
-/* The real ptxas in our place, with the words that we were given or, where an options file was read (it
- * might be a pipe), those that it stands for. */
+/* The real ptxas in our place, with the words that we were given or, where an options file was read
+ * (it might be a pipe), those that it stands for. */
 static _Noreturn void become_real(struct shim *shim)
 {
 	struct shim_words words = {0};
 	shim_words_add(&words, shim->real, strlen(shim->real));
-	for (char *const *word = shim->args.expanded ? shim->args.words.v : shim->argv; *word; word++)
+	for (char *const *word = shim->args.expanded ? shim->args.words.v : shim->argv; *word;
+		word++)
 		shim_words_add(&words, *word, strlen(*word));
 	shim_run_instead(shim->real, words.v);
 	fail(2, shim->real, strerror(errno));
@@ -97,9 +99,11 @@ static void say_result(const struct shim *shim, const struct shim_text *text)
 	const struct fencepost_result *result = text->result;
 	for (uint32_t i = 0; shim->settings.verbose && i < result->nfindings; i++) {
 		const struct fencepost_finding *found = result->findings[i];
-		const struct fencepost_place *place = found->generic ? found->generic : found->fence;
-		fprintf(stderr, "fencepost-ptxas: %s:%u: %s: %s [%s]\n", text->shown, place ? place->line : 0,
-			fencepost_level_name(found->level), found->message, fencepost_rule_name(found->rule));
+		const struct fencepost_place *place =
+			found->generic ? found->generic : found->fence;
+		fprintf(stderr, "fencepost-ptxas: %s:%u: %s: %s [%s]\n", text->shown,
+			place ? place->line : 0, fencepost_level_name(found->level), found->message,
+			fencepost_rule_name(found->rule));
 	}
 	for (uint32_t i = 0; shim->settings.verbose && i < result->nfences; i++) {
 		const struct fencepost_fence *fence = result->fences[i];
@@ -107,13 +111,15 @@ static void say_result(const struct shim *shim, const struct shim_text *text)
 			fencepost_change_name(fence->change), fence->text ? fence->text : "");
 	}
 	if (result->edges_left && (!shim->settings.quiet || shim->settings.fail_on_edge))
-		fprintf(stderr, "fencepost-ptxas: %s: %s: %u edge(s) left that no fence settles; fencepost "
-				"--check says which\n", shim->settings.fail_on_edge ? "error" : "warning",
-			text->shown, result->edges_left);
+		fprintf(stderr,
+			"fencepost-ptxas: %s: %s: %u edge(s) left that no fence settles; fencepost "
+			"--check says which\n",
+			shim->settings.fail_on_edge ? "error" : "warning", text->shown,
+			result->edges_left);
 }
 
-/* ptxas is asked what it says of the input as it is. If it takes it, the fault is ours and nothing may
- * be written; if not, its words and its status are what the caller waits for. */
+/* ptxas is asked what it says of the input as it is. If it takes it, the fault is ours and nothing
+ * may be written; if not, its words and its status are what the caller waits for. */
 static _Noreturn void reject(struct shim *shim, const char *shown)
 {
 	static const char nowhere[] = "/dev/null";
@@ -137,7 +143,8 @@ static _Noreturn void reject(struct shim *shim, const char *shown)
 	int status = shim_run(shim->real, words.v, NULL, 0);
 	if (status)
 		shim_run_end(status);
-	fail(2, shown, "not fenced, so not assembled; FENCEPOST_ON_ERROR=pass assembles it as it is");
+	fail(2, shown,
+		"not fenced, so not assembled; FENCEPOST_ON_ERROR=pass assembles it as it is");
 }
 
 static void judge(struct shim *shim)
@@ -157,7 +164,9 @@ static void judge(struct shim *shim)
 	if (bad && shim->settings.pass_on_error)
 		say("warning", bad, "not fenced; assembled as it is");
 	else if (bad && once)
-		fail(2, bad, "not fenced, so not assembled; FENCEPOST_ON_ERROR=pass assembles it as it is");
+		fail(2, bad,
+			"not fenced, so not assembled; FENCEPOST_ON_ERROR=pass assembles it as it "
+			"is");
 	else if (bad)
 		reject(shim, bad);
 	if (edges && shim->settings.fail_on_edge)
@@ -175,8 +184,8 @@ static void rewrite_in_place(struct shim *shim)
 {
 	for (uint32_t i = 0; i < shim->args.ninputs; i++) {
 		struct shim_text *text = &shim->texts[i];
-		if (!shim->settings.in_place || shim->args.inputs[i].kind != SHIM_FILE || text->once ||
-			!shim_text_changed(text))
+		if (!shim->settings.in_place || shim->args.inputs[i].kind != SHIM_FILE ||
+			text->once || !shim_text_changed(text))
 			continue;
 		size_t size;
 		const char *output = shim_text_output(text, &size);
@@ -190,7 +199,8 @@ static bool needs_copy(const struct shim_text *text)
 	return shim_text_changed(text) || (text->once && text->text);
 }
 
-/* The command line for ptxas with copies in the place of inputs; places gets one row for each copy. */
+/* The command line for ptxas with copies in the place of inputs; places gets one row for each copy.
+ */
 static struct shim_words told(struct shim *shim, struct shim_place *places, uint32_t *nplaces)
 {
 	struct shim_words words = {0};
@@ -200,7 +210,8 @@ static struct shim_words told(struct shim *shim, struct shim_place *places, uint
 		const struct shim_input *input = &shim->args.inputs[i];
 		const struct shim_text *text = &shim->texts[i];
 		for (; next < input->first; next++)
-			shim_words_add(&words, shim->args.words.v[next], strlen(shim->args.words.v[next]));
+			shim_words_add(
+				&words, shim->args.words.v[next], strlen(shim->args.words.v[next]));
 		if (!needs_copy(text))
 			continue;
 		size_t size;

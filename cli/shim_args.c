@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words of a ptxas command line go in; which of them are inputs, the output and the block size come
- * out. Only what was seen of ptxas 13.0 is relied on: an option that takes a value takes the next word
- * whatever that looks like; options do not cluster and are never shortened; a value is joined by `=`,
- * with -O and -m also directly. What no table row knows is an option without a value, so that a word is
- * rather taken for an input (and looked at) than an input for a value (and left without its fences).
+ * The words of a ptxas command line go in; which of them are inputs, the output and the block size
+ * come out. Only what was seen of ptxas 13.0 is relied on: an option that takes a value takes the
+ * next word whatever that looks like; options do not cluster and are never shortened; a value is
+ * joined by `=`, with -O and -m also directly. What no table row knows is an option without a
+ * value, so that a word is rather taken for an input (and looked at) than an input for a value (and
+ * left without its fences).
  *
  * Invariant: words, handed to ptxas in this order, mean what the original command line meant.
  */
@@ -273,7 +274,8 @@ static bool option_seen(struct parse *parse, char *word)
 	return read;
 }
 
-/* A block is bounded by the product; -maxrregcount makes ptxas ignore it, and so do wrong numbers. */
+/* A block is bounded by the product; -maxrregcount makes ptxas ignore it, and so do wrong numbers.
+ */
 static uint32_t block_threads(const struct parse *parse)
 {
 	uint64_t threads = 1;

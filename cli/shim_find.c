@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The environment goes in, the path of the real ptxas comes out. fencepost-ptxas may itself be called
- * ptxas (a link in a folder ahead on PATH, a copy in a toolkit), and what FENCEPOST_PTXAS names may be a
- * script that calls ptxas by PATH again. So each program of a chain of calls is noted, by device and
- * inode, in the variable FENCEPOST_CHAIN, and none of them is called a second time.
+ * The environment goes in, the path of the real ptxas comes out. fencepost-ptxas may itself be
+ * called ptxas (a link in a folder ahead on PATH, a copy in a toolkit), and what FENCEPOST_PTXAS
+ * names may be a script that calls ptxas by PATH again. So each program of a chain of calls is
+ * noted, by device and inode, in the variable FENCEPOST_CHAIN, and none of them is called a second
+ * time.
  *
  * Invariant: a chain of calls gets longer by at least one file at each step, so it ends.
  */
@@ -28,7 +29,8 @@ static bool identify(const char *path, struct identity *identity)
 	struct stat stat_of;
 	if (stat(path, &stat_of) || !S_ISREG(stat_of.st_mode))
 		return false;
-	snprintf(identity->text, sizeof identity->text, ":%llx.%llx:", (unsigned long long)stat_of.st_dev,
+	snprintf(identity->text, sizeof identity->text,
+		":%llx.%llx:", (unsigned long long)stat_of.st_dev,
 		(unsigned long long)stat_of.st_ino);
 	return true;
 }
@@ -96,7 +98,8 @@ char *shim_find_ptxas(const char *named, const char **problem)
 		char *path = by_name(asked);
 		if (path)
 			return path;
-		if (access(asked, X_OK)) { /* else it is ourselves, or in the chain: the next on PATH */
+		if (access(asked,
+			    X_OK)) { /* else it is ourselves, or in the chain: the next on PATH */
 			*problem = "FENCEPOST_PTXAS names no program";
 			return NULL;
 		}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An input of the command line goes in; its text, the library's result and the list of lines that were
- * added come out. A text that does not begin as PTX is not touched: ptxas knows best what to say of it.
+ * An input of the command line goes in; its text, the library's result and the list of lines that
+ * were added come out. A text that does not begin as PTX is not touched: ptxas knows best what to
+ * say of it.
  *
  * Invariant: what was read from a pipe is kept, changed or not, since nobody can read it again.
  */
@@ -83,7 +84,8 @@ bool shim_text_is_ptx(const char *text, size_t size)
 	static const char version[] = ".version";
 	size_t at = 0;
 	while (at < size) {
-		if (text[at] == '/' && at + 1 < size && (text[at + 1] == '/' || text[at + 1] == '*'))
+		if (text[at] == '/' && at + 1 < size &&
+			(text[at + 1] == '/' || text[at + 1] == '*'))
 			at = skip_comment(text, at, size);
 		else if (strchr(" \t\r\n\v\f", text[at]) && text[at])
 			at++;
@@ -96,8 +98,8 @@ bool shim_text_is_ptx(const char *text, size_t size)
 static uint32_t count_lines(const char *text, size_t size)
 {
 	uint32_t lines = 0;
-	for (const char *end = text + size; text < end && (text = memchr(text, '\n', (size_t)(end - text)));
-		text++)
+	for (const char *end = text + size;
+		text < end && (text = memchr(text, '\n', (size_t)(end - text))); text++)
 		lines++;
 	return lines;
 }
@@ -128,8 +130,8 @@ static void say_diagnostics(const struct shim_text *text)
 	const struct fencepost_result *result = text->result;
 	for (uint32_t i = 0; result && i < result->ndiagnostics; i++) {
 		const struct fencepost_diagnostic *said = result->diagnostics[i];
-		fprintf(stderr, "fencepost-ptxas: %s:%u:%u: %s: %s\n", text->shown, said->line, said->column,
-			fencepost_level_name(said->level), said->message);
+		fprintf(stderr, "fencepost-ptxas: %s:%u:%u: %s: %s\n", text->shown, said->line,
+			said->column, fencepost_level_name(said->level), said->message);
 	}
 }
 

@@ -9,11 +9,11 @@
 struct shim_text {
 	const char *shown; /* how messages call it: the path, "-", "application ptx input" */
 	const char *name;  /* the last part of that */
-	char *text;        /* as it was read; NULL: it could not be read, which ptxas will say itself */
+	char *text; /* as it was read; NULL: it could not be read, which ptxas will say itself */
 	size_t size;
-	bool once;         /* a pipe: it cannot be read again, so ptxas must get a copy */
+	bool once; /* a pipe: it cannot be read again, so ptxas must get a copy */
 	struct fencepost_result *result; /* NULL: not PTX */
-	bool bad;          /* not fenced, for a reason that was said */
+	bool bad;			 /* not fenced, for a reason that was said */
 	struct shim_edit *edits;
 	uint32_t nedits;
 };

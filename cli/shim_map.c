@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ptxas says goes in, a line at a time; the same with the names and line numbers of the input comes
- * out. ptxas writes a place as `PATH, line N`; a path may also stand alone, and so may `around line N` in
- * what it says of wgmma. All other bytes are kept.
+ * What ptxas says goes in, a line at a time; the same with the names and line numbers of the input
+ * comes out. ptxas writes a place as `PATH, line N`; a path may also stand alone, and so may
+ * `around line N` in what it says of wgmma. All other bytes are kept.
  *
  * Invariant: text that names no file of ours is passed on as it is.
  */
@@ -18,7 +18,8 @@ uint32_t shim_map_line(const struct shim_place *place, uint32_t line)
 		int64_t at = place->edits[i].line + shift, lines = place->edits[i].lines;
 		if (output < at || (output == at && lines > 0))
 			break;
-		if (output <= at + lines) /* a fence's own line stands for the line that it stands before */
+		if (output <= at + lines) /* a fence's own line stands for the line that it stands
+					     before */
 			return place->edits[i].line;
 		shift += lines;
 	}
@@ -41,7 +42,8 @@ static const struct shim_place *place_at(
 	return found;
 }
 
-/* Writes `words` and the number behind them mapped; how many bytes that was, 0 if they do not stand here. */
+/* Writes `words` and the number behind them mapped; how many bytes that was, 0 if they do not stand
+ * here. */
 static size_t line_number(
 	const struct shim_place *place, const char *words, const char *text, size_t size, FILE *out)
 {
@@ -69,7 +71,8 @@ void shim_map_message(
 			at += strlen(place->path);
 			used = line_number(place, ", line ", text + at, size - at, out);
 		} else {
-			used = only ? line_number(places, "around line ", text + at, size - at, out) : 0;
+			used = only ? line_number(places, "around line ", text + at, size - at, out)
+				    : 0;
 			if (!used)
 				putc(text[at++], out);
 		}

@@ -14,8 +14,8 @@ struct shim_edit {
 };
 
 struct shim_place {
-	const char *path;  /* of the fenced text, as ptxas was told it */
-	const char *shown; /* what the input is called */
+	const char *path;	       /* of the fenced text, as ptxas was told it */
+	const char *shown;	       /* what the input is called */
 	const struct shim_edit *edits; /* by line */
 	uint32_t nedits;
 	bool only; /* there is no other input: a line number without a path is of this one */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command lines of our parents go in; whether nvcc embeds the PTX beside the cubin comes out. Where it
- * does, the driver may later compile that PTX, which has not our fences, for a GPU that the cubin does not
- * fit. ptxas is not told of it, so the nvcc that called us is looked at, in /proc.
+ * The command lines of our parents go in; whether nvcc embeds the PTX beside the cubin comes out.
+ * Where it does, the driver may later compile that PTX, which has not our fences, for a GPU that
+ * the cubin does not fit. ptxas is not told of it, so the nvcc that called us is looked at, in
+ * /proc.
  *
  * Invariant: only a hint hangs on the answer; where /proc says nothing, it is no.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A command line goes in, the status of the child comes out, and its messages go to stderr line by line as
- * they come. ptxas says all it says on stderr; its stdout is left alone, so that it may be a file that is
- * written anywhere.
+ * A command line goes in, the status of the child comes out, and its messages go to stderr line by
+ * line as they come. ptxas says all it says on stderr; its stdout is left alone, so that it may be
+ * a file that is written anywhere.
  *
  * Invariant: between fork and exec no handler of ours can run in the child.
  */

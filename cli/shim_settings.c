@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The variables FENCEPOST_OPTIONS, FENCEPOST_ON_ERROR, FENCEPOST_ON_EDGE and FENCEPOST_INPLACE go in,
- * settings come out. FENCEPOST_OPTIONS is split like an options file of ptxas and holds what the command
- * line of fencepost takes and what changes the PTX; anything else in it is an error, not ignored.
+ * The variables FENCEPOST_OPTIONS, FENCEPOST_ON_ERROR, FENCEPOST_ON_EDGE and FENCEPOST_INPLACE go
+ * in, settings come out. FENCEPOST_OPTIONS is split like an options file of ptxas and holds what
+ * the command line of fencepost takes and what changes the PTX; anything else in it is an error,
+ * not ignored.
  *
- * Invariant: everything that can change the output is in the hash, because Triton names its cache by the
- * text of `ptxas --version`.
+ * Invariant: everything that can change the output is in the hash, because Triton names its cache
+ * by the text of `ptxas --version`.
  */
 #include "cli/shim_settings.h"
 
@@ -30,7 +31,8 @@ static bool selected(const char *kernel, void *context)
 
 static bool problem(struct shim_settings *settings, const char *word, const char *why)
 {
-	snprintf(settings->problem, sizeof settings->problem, "FENCEPOST_OPTIONS: %s: %s", word, why);
+	snprintf(settings->problem, sizeof settings->problem, "FENCEPOST_OPTIONS: %s: %s", word,
+		why);
 	return false;
 }
 
@@ -96,14 +98,15 @@ static bool set_options(struct shim_settings *settings, const char *text)
 }
 
 /* A variable with two values: the first is the default. */
-static bool choice(
-	struct shim_settings *settings, const char *name, const char *usual, const char *other, bool *set)
+static bool choice(struct shim_settings *settings, const char *name, const char *usual,
+	const char *other, bool *set)
 {
 	const char *value = getenv(name);
 	*set = value && !strcmp(value, other);
 	if (!value || !*value || *set || !strcmp(value, usual))
 		return true;
-	snprintf(settings->problem, sizeof settings->problem, "%s: neither %s nor %s", name, usual, other);
+	snprintf(settings->problem, sizeof settings->problem, "%s: neither %s nor %s", name, usual,
+		other);
 	return false;
 }
 
@@ -112,8 +115,10 @@ bool shim_settings_read(struct shim_settings *settings)
 	*settings = (struct shim_settings){0};
 	fencepost_options_init(&settings->options, sizeof settings->options);
 	const char *options = getenv("FENCEPOST_OPTIONS");
-	bool good = choice(settings, "FENCEPOST_ON_ERROR", "fail", "pass", &settings->pass_on_error);
-	good = choice(settings, "FENCEPOST_ON_EDGE", "warn", "fail", &settings->fail_on_edge) && good;
+	bool good =
+		choice(settings, "FENCEPOST_ON_ERROR", "fail", "pass", &settings->pass_on_error);
+	good = choice(settings, "FENCEPOST_ON_EDGE", "warn", "fail", &settings->fail_on_edge) &&
+	       good;
 	good = choice(settings, "FENCEPOST_INPLACE", "0", "1", &settings->in_place) && good;
 	return good && (!options || set_options(settings, options));
 }

@@ -6,12 +6,14 @@
 
 struct shim_settings {
 	struct fencepost_options options;
-	char *kernel;       /* --kernel=GLOB, or NULL */
-	bool quiet;         /* -q: only errors */
-	bool verbose;       /* -v: each finding and each fence */
-	bool pass_on_error; /* FENCEPOST_ON_ERROR=pass: an input that cannot be fenced is assembled as it is */
-	bool fail_on_edge;  /* FENCEPOST_ON_EDGE=fail: an edge that no fence settles stops the assembly */
-	bool in_place;      /* FENCEPOST_INPLACE=1: the input file itself gets the fences */
+	char *kernel;	    /* --kernel=GLOB, or NULL */
+	bool quiet;	    /* -q: only errors */
+	bool verbose;	    /* -v: each finding and each fence */
+	bool pass_on_error; /* FENCEPOST_ON_ERROR=pass: an input that cannot be fenced is assembled
+			       as it is */
+	bool fail_on_edge;  /* FENCEPOST_ON_EDGE=fail: an edge that no fence settles stops the
+			       assembly */
+	bool in_place;	    /* FENCEPOST_INPLACE=1: the input file itself gets the fences */
 	char problem[256];
 };
 

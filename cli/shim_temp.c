@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts go in, paths of files that hold them come out: $TMPDIR/fencepost-XXXXXX/N/NAME, each in a folder of
- * its own so that NAME can be the input's own name, which ptxas -g puts into its output. exit(), and
- * each signal that would end the program, removes them first; the signal is passed on to ptxas too.
+ * Texts go in, paths of files that hold them come out: $TMPDIR/fencepost-XXXXXX/N/NAME, each in a
+ * folder of its own so that NAME can be the input's own name, which ptxas -g puts into its output.
+ * exit(), and each signal that would end the program, removes them first; the signal is passed on
+ * to ptxas too.
  *
- * Invariant: a path is in the table before the file or folder exists, and the handler only reads the
- * table and calls what POSIX allows in a handler.
+ * Invariant: a path is in the table before the file or folder exists, and the handler only reads
+ * the table and calls what POSIX allows in a handler.
  */
 #include "cli/shim_temp.h"
 

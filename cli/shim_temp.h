@@ -9,7 +9,8 @@
 /* Makes room for n files and begins to watch for signals; NULL, or why it failed. */
 const char *shim_temp_begin(uint32_t n);
 
-/* Writes a file with this last part of its path (messages and debug data name it); NULL: failed, see errno. */
+/* Writes a file with this last part of its path (messages and debug data name it); NULL: failed,
+ * see errno. */
 const char *shim_temp_file(const char *name, const char *text, size_t size);
 
 /* A child to which a signal that ends this program is passed on; 0: none. */

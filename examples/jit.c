@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run-time compiler with fencepost in it: PTX goes in, the library puts the missing fences into it in
- * memory, and nvJitLink makes a cubin or, where a GPU is, the driver loads it.
+ * A run-time compiler with fencepost in it: PTX goes in, the library puts the missing fences into
+ *it in memory, and nvJitLink makes a cubin or, where a GPU is, the driver loads it.
  *
- *	cc jit.c $(pkg-config --cflags --libs fencepost) -ldl -o jit && ./jit sm_90a kernel.ptx out.cubin
+ *	cc jit.c $(pkg-config --cflags --libs fencepost) -ldl -o jit && ./jit sm_90a kernel.ptx
+ *out.cubin
  *
- * Both libraries of CUDA are opened at run time, so that this builds anywhere. Status 77: neither is here.
+ * Both libraries of CUDA are opened at run time, so that this builds anywhere. Status 77: neither
+ *is here.
  */
 #include <fencepost.h>
 
@@ -48,7 +50,8 @@ static void symbol(void *library, const char *name, void *function)
 }
 
 /* The part of nvJitLink.h that is needed; 2 says that the input is PTX. */
-static int link_cubin(void *library, const char *target, const char *ptx, size_t size, const char *out)
+static int link_cubin(
+	void *library, const char *target, const char *ptx, size_t size, const char *out)
 {
 	typedef void *handle;
 	int (*create)(handle *, uint32_t, const char **), (*destroy)(handle *), (*complete)(handle);
@@ -74,7 +77,8 @@ static int link_cubin(void *library, const char *target, const char *ptx, size_t
 	if (create(&link, 1, options))
 		return 2;
 	/* its size includes a NUL behind the text; the library's result has one */
-	if (add(link, 2, ptx, size + 1, "fenced.ptx") || complete(link) || cubin_size(link, &bytes)) {
+	if (add(link, 2, ptx, size + 1, "fenced.ptx") || complete(link) ||
+		cubin_size(link, &bytes)) {
 		char *text = !log_size(link, &bytes) ? malloc(bytes + 1) : NULL;
 		if (text && !log(link, text))
 			fprintf(stderr, "nvJitLink: %s\n", text);

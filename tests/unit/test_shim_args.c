@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reading of ptxas command lines: each row is a command line and what is understood of it, printed.
- * What the rows expect was seen of ptxas 13.0 itself. Invariant: no row reads a real file.
+ * The reading of ptxas command lines: each row is a command line and what is understood of it,
+ * printed. What the rows expect was seen of ptxas 13.0 itself. Invariant: no row reads a real file.
  */
 #include "cli/shim_args.h"
 
@@ -15,16 +15,26 @@
 
 /* Options files that exist, name and text by turns. */
 static const char *const files[] = {
-	"plain", "-v -o \"q r.o\"\tb.ptx",
-	"escapes", "-o q\\\\x\\\"y.o\\ny b.ptx",
-	"joined", "-o q\"r s\"t.o\r\nb.ptx\r\n",
-	"single", "-o 'x' b.ptx # c",
-	"empty", "-o \"\" b.ptx",
-	"string", "-ias \".version 8.3\n.entry\" -o x",
-	"nested", "a.ptx -optf plain c.ptx",
-	"cut", "a.ptx -o",
-	"loop", "a.ptx -optf loop",
-	"backslash", "a.ptx\\",
+	"plain",
+	"-v -o \"q r.o\"\tb.ptx",
+	"escapes",
+	"-o q\\\\x\\\"y.o\\ny b.ptx",
+	"joined",
+	"-o q\"r s\"t.o\r\nb.ptx\r\n",
+	"single",
+	"-o 'x' b.ptx # c",
+	"empty",
+	"-o \"\" b.ptx",
+	"string",
+	"-ias \".version 8.3\n.entry\" -o x",
+	"nested",
+	"a.ptx -optf plain c.ptx",
+	"cut",
+	"a.ptx -o",
+	"loop",
+	"a.ptx -optf loop",
+	"backslash",
+	"a.ptx\\",
 };
 
 static char *reader(void *context, const char *path, size_t *size)
@@ -59,7 +69,8 @@ static const struct {
 	{"a level never takes the next word", "-O|3|-O3|a.ptx", "file 3, file a.ptx"},
 	{"the long level does", "--opt-level|3|a.ptx", "file a.ptx"},
 	{"machine both ways", "-m64|-m|64|--machine|64|a.ptx", "file a.ptx"},
-	{"a value of every option", "-e|k|-dlcm|ca|-fmad|true|-regUsageLevel|5|-Ofc|max|a.ptx", "file a.ptx"},
+	{"a value of every option", "-e|k|-dlcm|ca|-fmad|true|-regUsageLevel|5|-Ofc|max|a.ptx",
+		"file a.ptx"},
 	{"an unknown option takes nothing", "--new-option|a.ptx|--other=b.ptx", "file a.ptx"},
 	{"PTX as a word", "-ias|.version 8.3, x", "string .version 8.3, x"},
 	{"PTX as a joined word", "--input-as-string=.version=1", "string .version=1"},
@@ -83,15 +94,19 @@ static const struct {
 	{"options file", "-optf|plain|c.ptx", "file b.ptx, file c.ptx, out q r.o, expanded"},
 	{"options file joined", "--options-file=escapes", "file b.ptx, out q\\x\"y.ony, expanded"},
 	{"options file with joined quotes", "-optf=joined", "file b.ptx, out qr st.o, expanded"},
-	{"options file with other quotes", "-optf|single", "file b.ptx, file #, file c, out 'x', expanded"},
+	{"options file with other quotes", "-optf|single",
+		"file b.ptx, file #, file c, out 'x', expanded"},
 	{"options file with an empty word", "-optf|empty", "file b.ptx, out , expanded"},
 	{"options file with PTX", "-optf|string", "string .version 8.3\n.entry, out x, expanded"},
 	{"options file in another", "-optf|nested|d.ptx",
 		"file a.ptx, file b.ptx, file c.ptx, file d.ptx, out q r.o, expanded"},
-	{"list of options files", "-optf|plain,cut|d.ptx", "file b.ptx, file a.ptx, out d.ptx, expanded"},
-	{"option cut at the end of a file", "-optf|cut|z|d.ptx", "file a.ptx, file d.ptx, out z, expanded"},
+	{"list of options files", "-optf|plain,cut|d.ptx",
+		"file b.ptx, file a.ptx, out d.ptx, expanded"},
+	{"option cut at the end of a file", "-optf|cut|z|d.ptx",
+		"file a.ptx, file d.ptx, out z, expanded"},
 	{"backslash at the end", "-optf|backslash", "file a.ptx, expanded"},
-	{"options file that is missing", "a.ptx|-optf|nope|b.ptx", "an options file cannot be read"},
+	{"options file that is missing", "a.ptx|-optf|nope|b.ptx",
+		"an options file cannot be read"},
 	{"options file that names itself", "-optf|loop", "options files include each other"},
 };
 
@@ -109,7 +124,8 @@ static char *print(const struct shim_args *args)
 	for (uint32_t i = 0; i < args->ninputs; i++) {
 		const struct shim_input *input = &args->inputs[i];
 		bool named = input->kind != SHIM_STDIN;
-		say(out, kinds[input->kind], named ? args->words.v[input->last] + input->value : "");
+		say(out, kinds[input->kind],
+			named ? args->words.v[input->last] + input->value : "");
 	}
 	if (args->output_word != UINT32_MAX)
 		say(out, "out ", args->words.v[args->output_word] + args->output_value);
@@ -151,7 +167,8 @@ static void test_shim_args_understood(void **state)
 		bool good = shim_args_parse(&args, split(line, words), words, reader, NULL);
 		char *seen = good ? print(&args) : strdup(args.problem);
 		if (strcmp(seen, rows[i].expected)) {
-			print_error("%s:\n  expected %s\n  saw      %s\n", rows[i].name, rows[i].expected, seen);
+			print_error("%s:\n  expected %s\n  saw      %s\n", rows[i].name,
+				rows[i].expected, seen);
 			failed++;
 		}
 		free(seen);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of ptxas about the fenced text, said of the input: each row is a line and what becomes of it. */
+/* Messages of ptxas about the fenced text, said of the input: each row is a line and what becomes
+ * of it. */
 #include "cli/shim_map.h"
 
 #include <setjmp.h>
@@ -9,7 +10,8 @@
 
 #include <cmocka.h>
 
-/* a.ptx: a fence before line 4, two lines of them before line 9. b.ptx: line 3 taken out, one before 6. */
+/* a.ptx: a fence before line 4, two lines of them before line 9. b.ptx: line 3 taken out, one
+ * before 6. */
 static const struct shim_edit a_edits[] = {{4, 1}, {9, 2}};
 static const struct shim_edit b_edits[] = {{3, -1}, {6, 1}};
 static const struct shim_place places[] = {
@@ -21,7 +23,8 @@ static const struct shim_place places[] = {
 static const struct {
 	const char *name, *line, *expected;
 } rows[] = {
-	{"before the first", "ptxas /t/0/a.ptx, line 3; error   : x", "ptxas dir/a.ptx, line 3; error   : x"},
+	{"before the first", "ptxas /t/0/a.ptx, line 3; error   : x",
+		"ptxas dir/a.ptx, line 3; error   : x"},
 	{"the fence itself", "/t/0/a.ptx, line 4", "dir/a.ptx, line 4"},
 	{"what it stands before", "/t/0/a.ptx, line 5", "dir/a.ptx, line 4"},
 	{"behind it", "/t/0/a.ptx, line 6", "dir/a.ptx, line 5"},
@@ -52,7 +55,8 @@ static void test_shim_map_lines(void **state)
 		shim_map_message(places, 3, rows[i].line, strlen(rows[i].line), out);
 		fclose(out);
 		if (strcmp(seen, rows[i].expected)) {
-			print_error("%s: expected %s, saw %s\n", rows[i].name, rows[i].expected, seen);
+			print_error(
+				"%s: expected %s, saw %s\n", rows[i].name, rows[i].expected, seen);
 			failed++;
 		}
 		free(seen);
@@ -65,8 +69,8 @@ static void test_shim_map_only_input(void **state)
 {
 	(void)state;
 	static const char line[] = "arrive is injected in around line 6 by compiler, around line x";
-	static const char *const expected[] = {line,
-		"arrive is injected in around line 5 by compiler, around line x"};
+	static const char *const expected[] = {
+		line, "arrive is injected in around line 5 by compiler, around line x"};
 	for (int only = 0; only < 2; only++) {
 		struct shim_place place = places[0];
 		place.only = only;

@@ -22,7 +22,8 @@ static const struct {
 	{"nvcc -gencode arch=compute_90a,code=sm_90a -c a.cu", false},
 	{"nvcc -gencode=arch=compute_90a,code=sm_90a -c a.cu", false},
 	{"nvcc --generate-code arch=compute_90a,code=[sm_90a,compute_90a] -c a.cu", true},
-	{"nvcc -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_90,code=compute_90 a.cu", true},
+	{"nvcc -gencode arch=compute_90a,code=sm_90a -gencode arch=compute_90,code=compute_90 a.cu",
+		true},
 	{"nvcc -arch=sm_90a -cubin a.cu", false},
 	{"nvcc --cubin -arch=sm_90a a.cu", false},
 };
