@@ -112,6 +112,8 @@ static void write_ptx(struct run_state *run, const struct file_result *file, con
 
 	if (settings->in_place && !file->result->changed)
 		return;
+	if (settings->nkernels && !file->result->nkernels)
+		return; /* an error, said when the report is closed */
 	if (output_write(settings->in_place ? path
 			 : settings->output ? settings->output
 					    : "-",

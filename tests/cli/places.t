@@ -48,3 +48,14 @@ $ (ulimit -f 1; exec fencepost -q big.ptx -o grown.ptx 2>/dev/null); echo $?; ls
 1 2
 1 0
 = 1
+Where no kernel matches nothing is written, either.
+
+$ fencepost -q --kernel='nothing*' before.ptx -o none.ptx; ls none.ptx
+2 fencepost: error: no kernel of these files matches --kernel
+2 ls: cannot access 'none.ptx': No such file or directory
+= 2
+$ fencepost -q --kernel='nothing*' before.ptx
+2 fencepost: error: no kernel of these files matches --kernel
+= 2
+$ fencepost -q --kernel='store*' before.ptx -o one.ptx && ls one.ptx
+1 one.ptx
