@@ -42,6 +42,26 @@ struct asking {
 	uint32_t event;
 };
 
+/* Handed to another CTA unfenced where the waiting side's fence is not enough (--strict). */
+static bool wants_writer(const struct flow_setup *s, uint32_t f)
+{
+	return s->unit->options->strict && s->facts.v[f].form == FORM_ARRIVED &&
+		s->facts.v[f].sibling[FORM_INFLIGHT] == NONE;
+}
+
+static void prepare(struct demands *d, uint32_t f)
+{
+	struct flow_setup *s = d->s;
+
+	if (d->asked[f])
+		return;
+	d->asked[f] = true;
+	d->own_at[f] = bits_new(s->unit->arena, s->unit->fn->ninsns + 1);
+	d->foreign_at[f] = bits_new(s->unit->arena, s->unit->fn->ninsns + 1);
+	d->meets_own[f] = bits_new(s->unit->arena, s->nevents);
+	d->meets_foreign[f] = bits_new(s->unit->arena, s->nevents);
+}
+
 static void ask(void *data, uint32_t access, struct bits own, struct bits foreign)
 {
 	struct asking *asking = data;
@@ -54,13 +74,9 @@ static void ask(void *data, uint32_t access, struct bits own, struct bits foreig
 
 		if (!o && !g)
 			continue;
-		if (!d->asked[f]) {
-			d->asked[f] = true;
-			d->own_at[f] = bits_new(s->unit->arena, s->unit->fn->ninsns + 1);
-			d->foreign_at[f] = bits_new(s->unit->arena, s->unit->fn->ninsns + 1);
-			d->meets_own[f] = bits_new(s->unit->arena, s->nevents);
-			d->meets_foreign[f] = bits_new(s->unit->arena, s->nevents);
-		}
+		prepare(d, f);
+		if (wants_writer(s, f))
+			prepare(d, s->facts.v[f].sibling[FORM_PENDING]);
 		if (o)
 			bits_set(d->meets_own[f], asking->event);
 		if (g)
@@ -309,6 +325,7 @@ static void writer_side(struct demands *d, uint32_t f)
 {
 	struct flow_setup *s = d->s;
 	struct list sources = {0}, sinks = {0};
+	uint32_t at_home = s->facts.v[f].sibling[FORM_PENDING]; /* the same fact in its own thread */
 
 	for (uint32_t e = bits_next(d->meets_own[f], 0); e != NONE;
 		e = bits_next(d->meets_own[f], e + 1))
@@ -320,7 +337,7 @@ static void writer_side(struct demands *d, uint32_t f)
 				reaches(d, r, f))
 				list_add(d, &sinks, site_insn(s, r));
 	own_sources(d, f, &sources);
-	demand_add(d, f, &sources, &sinks, d->own_at[f], false);
+	demand_add(d, f, &sources, &sinks, d->own_at[at_home], false);
 }
 
 /* Acquires that hear the fact from a partner without a writer-side point (`only_deferred`), or at all. */
@@ -380,6 +397,10 @@ void flow_demands(struct flow_setup *s, const struct flow *flow, const struct fe
 
 		if (!d.asked[f])
 			continue;
+		if (wants_writer(s, f)) {
+			writer_side(&d, f);
+			continue;
+		}
 		if (fact->form == FORM_ARRIVED || fact->form == FORM_WEAK) {
 			waiting_side(&d, f, false);
 			continue;

@@ -237,13 +237,21 @@ static bool settles(enum fence_kind kind, const struct fact *f)
 	return false;
 }
 
+/* --strict: between CTAs the waiting side's fence counts only behind one of the writer's (spec 3.3), but
+ * where the writer has no point for one. */
+static bool wants_both(const struct unit *unit, const struct fact *f)
+{
+	return unit->options->strict && f->form == FORM_ARRIVED && f->sibling[FORM_INFLIGHT] == NONE;
+}
+
 void facts_fence_effects(
 	struct unit *unit, const struct facts *facts, struct fence_effect *by_kind)
 {
 	for (uint32_t kind = 0; kind <= FENCE_OTHER; kind++) {
 		by_kind[kind].kill = bits_new(unit->arena, facts->n);
 		for (uint32_t f = 0; f < facts->n; f++)
-			if (settles((enum fence_kind)kind, &facts->v[f]))
+			if (settles((enum fence_kind)kind, &facts->v[f]) &&
+				!wants_both(unit, &facts->v[f]))
 				bits_set(by_kind[kind].kill, f);
 	}
 }
