@@ -44,6 +44,10 @@ static const struct row rows[] = {
 		"LD: ld.shared.u32 %r1, [tile];\nmov.u32 %r1, 0;\nbar.sync 0;\n"
 		"st.shared.u32 [other], %r1;\nret;",
 		"3"},
+	{"a register that has been given another value says nothing",
+		"LD: ld.shared.u32 %r1, [tile];\nadd.s32 %r2, %r1, 1;\nmov.u32 %r1, 0;\n"
+		"st.shared.u32 [other], %r1;\nbar.sync 0;\nst.shared.u32 [other], %r2;\nret;",
+		"6"},
 	{"a store under a guard may not run",
 		"LD: ld.shared.u32 %r1, [tile];\n@%p1 st.shared.u32 [other], %r1;\nbar.sync 0;\n"
 		"st.shared.u32 [other], %r1;\nret;",
