@@ -6,8 +6,9 @@
  * thread's own path and to each release through which the fact leaves and from which, through other
  * threads, its async access is reached. Waiting side, where no writer-side point exists (cp.async
  * published by an mbarrier) or where A's CTA must fence (another CTA's access): from the acquire that
- * brings the fact to its async accesses. Invariant: a fence of the demanded width on every way from a
- * source to a sink, within the pending points, removes the edges named.
+ * brings the fact to its async accesses (--strict: the writer's fence comes first). Invariant: a
+ * fence of the demanded width on every way from a source to a sink, within the pending points,
+ * removes the edges named.
  */
 #include "analysis/flow_state.h"
 
@@ -372,13 +373,12 @@ static void waiting_side(struct demands *d, uint32_t f, bool only_deferred)
 	demand_add(d, f, &sources, &sinks, d->foreign_at[f], true);
 }
 
-void flow_demands(struct flow_setup *s, const struct flow *flow, const struct fence_view *view,
+void flow_demands(struct flow_setup *s, const struct flow *flow,
 	struct demand **out, uint32_t *n)
 {
 	struct arena *arena = s->unit->arena;
 	struct demands d = {.s = s, .flow = flow};
 
-	(void)view;
 	*out = NULL;
 	*n = 0;
 	if (s->trivial || !flow->nedges)

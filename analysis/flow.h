@@ -57,10 +57,7 @@ struct flow {
 	uint64_t pairs_ruled_out;    /* pairs that would be edges but for addresses or assumptions */
 	uint32_t assumptions;        /* enum assumption bits that ruled an edge out */
 	bool incomplete;             /* budget spent */
-	struct flow_state *state;    /* for demands, dumps and --why; private to flow.c */
 };
-
-struct handoffs; /* which release can reach which acquire: analysis/handoff.h */
 
 /* Prepares what does not depend on fences (facts, hand-offs, load completion); once per unit. */
 struct flow_setup *flow_prepare(struct unit *);
@@ -70,5 +67,4 @@ struct flow_setup *flow_prepare_with(struct flow_setup *, const struct fence_vie
 /* Solves to the fixed point with these fences in force. */
 void flow_solve(struct flow_setup *, const struct fence_view *, struct flow *);
 /* The demands of the edges of a solved flow, ready for the planner. */
-void flow_demands(struct flow_setup *, const struct flow *, const struct fence_view *,
-	struct demand **, uint32_t *n);
+void flow_demands(struct flow_setup *, const struct flow *, struct demand **, uint32_t *n);

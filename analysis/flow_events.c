@@ -16,26 +16,21 @@ static bool same_literal(const struct literal *a, uint32_t number, bool negated)
 	return a->number == number && a->negated == negated;
 }
 
-uint32_t flow_literal(const struct flow_setup *s, uint32_t insn, uint32_t reg, bool negated)
-{
-	struct operand guard = {.kind = OPERAND_REG, .id = reg};
-
-	if (reg == NONE || !s->nliterals)
-		return NONE;
-	uint32_t number = value_number(s->unit->values, insn, &guard);
-
-	for (uint32_t i = 0; i < s->nliterals; i++)
-		if (same_literal(&s->literals[i], number, negated))
-			return i;
-	return NONE;
-}
-
 static uint32_t literal_number(const struct flow_setup *s, uint32_t number, bool negated)
 {
 	for (uint32_t i = 0; i < s->nliterals; i++)
 		if (same_literal(&s->literals[i], number, negated))
 			return i;
 	return NONE;
+}
+
+uint32_t flow_literal(const struct flow_setup *s, uint32_t insn, uint32_t reg, bool negated)
+{
+	struct operand guard = {.kind = OPERAND_REG, .id = reg};
+
+	if (reg == NONE || !s->nliterals)
+		return NONE;
+	return literal_number(s, value_number(s->unit->values, insn, &guard), negated);
 }
 
 /* The value numbers of all guards of the function, sorted: how often a predicate is used. */

@@ -150,7 +150,7 @@ static void add_ends(struct scene *scene, struct demand *demand)
 void scene_demands(
 	struct scene *scene, const struct flow *flow, struct demand **demands, uint32_t *n)
 {
-	flow_demands(scene->setup, flow, &scene->view, demands, n);
+	flow_demands(scene->setup, flow, demands, n);
 	for (uint32_t i = 0; i < *n; i++)
 		add_ends(scene, &(*demands)[i]);
 }
