@@ -107,8 +107,9 @@ enum compare {
 enum compare insn_compare(const struct insn *, bool *is_unsigned);
 bool insn_is_arithmetic(const struct insn *);
 
-/* value_eval.c */
+/* value_operand.c */
 struct value evaluate_operand(struct evaluation, uint32_t insn, const struct operand *);
+/* value_eval.c */
 struct value evaluate_node(struct evaluation, uint32_t node);
 /* One definition from its operands (without the guard). */
 struct value evaluate_definition(struct evaluation, uint32_t node);

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: an arithmetic instruction and what its operands can hold. Out: what the result can hold (ISA
+ * 9.7.1, 9.7.2, 9.7.9). Invariant: every concrete result is in it.
+ */
+#include "analysis/value_operation.h"
+
+static bool has_descriptor(const struct value *a, const struct value *b)
+{
+	return (a->base == BASE_DESCRIPTOR) != (b->base == BASE_DESCRIPTOR) && !range_is_empty(a) &&
+	       !range_is_empty(b);
+}
+
+static struct value sum(const struct operation *op, const struct value *a, const struct value *b)
+{
+	if (has_descriptor(a, b))
+		return a->base == BASE_DESCRIPTOR ? descriptor_add(op->e.values, a, b)
+						  : descriptor_add(op->e.values, b, a);
+	if (a->base == BASE_DESCRIPTOR && b->base == BASE_DESCRIPTOR)
+		return any(op->type.bits);
+	return range_add(a, b, op->type.bits);
+}
+
+static struct value difference(
+	const struct operation *op, const struct value *a, const struct value *b)
+{
+	struct value zero = range_constant(0);
+
+	if (a->base == BASE_DESCRIPTOR || b->base == BASE_DESCRIPTOR) {
+		struct value minus = range_sub(&zero, b, 64);
+
+		return b->base == BASE_DESCRIPTOR ? any(op->type.bits) : sum(op, a, &minus);
+	}
+	return range_sub(a, b, op->type.bits);
+}
+
+static struct value product(
+	const struct operation *op, const struct value *x, const struct value *y)
+{
+	if (insn_has(op->insn, MOD_wide)) {
+		struct value a = value_in_type(x, op->type), b = value_in_type(y, op->type);
+
+		return range_mul(&a, &b, 2u * op->type.bits);
+	}
+	if (insn_has(op->insn, MOD_hi)) {
+		struct value a = value_in_type(x, op->type), b = value_in_type(y, op->type);
+
+		return range_mulhi(&a, &b, op->type.bits);
+	}
+	return range_mul(x, y, op->type.bits);
+}
+
+static struct value evaluate_mad(const struct operation *op)
+{
+	struct value a = operation_source(op, 0), b = operation_source(op, 1),
+		     c = operation_source(op, 2), idiom;
+
+	if (idiom_multiply_add(op->e, op->insn, &idiom))
+		return idiom;
+	struct operation wide = *op;
+	struct value p = product(op, &a, &b);
+
+	if (insn_has(op->insn, MOD_wide))
+		wide.type.bits = (uint8_t)(2 * op->type.bits);
+	return sum(&wide, &p, &c);
+}
+
+/* An address shifted right by 4 is the start field of a matrix descriptor. */
+static struct value shift_right(
+	const struct operation *op, struct value v, const struct value *amount)
+{
+	int64_t k;
+
+	if (range_is_constant(amount, &k) && k == 4 && value_is_shared_address(&v))
+		return descriptor_from_address(op->e.values, &v);
+	if (v.base == BASE_DESCRIPTOR && range_is_constant(amount, &k) && k == 32)
+		return descriptor_half(op->e.values, &v, true);
+	v = value_in_type(&v, op->type);
+	return range_shr(&v, amount);
+}
+
+static struct value convert(const struct operation *op)
+{
+	struct type to = insn_type(op->insn, 0), from = insn_type(op->insn, 1);
+	struct value v = operation_source(op, 0);
+
+	if (!from.bits || to.is_float || from.is_float || insn_has(op->insn, MOD_sat))
+		return to.is_float ? any(op->bits) : value_type_range(to);
+	if (v.base != BASE_NUMBER && !range_is_empty(&v)) {
+		if (v.base == BASE_DESCRIPTOR && to.bits == 16) /* all 14 bits of the start */
+			return descriptor_and(op->e.values, &v, 0xffff);
+		if (to.bits < 32 || from.bits < 32)
+			return v.base == BASE_DESCRIPTOR && from.bits == 16 ? v
+									    : value_type_range(to);
+		/* addresses of shared memory have 32 bits at most: widening keeps them */
+		if (v.base == BASE_DESCRIPTOR)
+			return to.bits < 64 && from.bits == 64
+				       ? descriptor_half(op->e.values, &v, false)
+				       : v;
+		if (v.base == BASE_PARAM && to.bits > from.bits) {
+			v = value_in_type(&v, from);
+			return v;
+		}
+		if (v.base == BASE_PARAM && to.bits < from.bits)
+			return range_unsigned(&v, to.bits);
+		return v;
+	}
+	uint32_t narrow = from.bits < to.bits ? from.bits : to.bits;
+
+	if (to.bits <=
+		from.bits) /* keep the low bits; read as the new type when it is extended later */
+		return to.bits < op->bits ? value_in_type(&v, to) : range_fit(v, narrow);
+	return value_in_type(&v, from);
+}
+
+static struct value evaluate_cvta(const struct operation *op)
+{
+	struct value v = operation_source(op, 0);
+
+	if (insn_has(op->insn, MOD_shared) || insn_has(op->insn, MOD_shared__cta))
+		v.space = SPACE_SHARED;
+	else if (insn_has(op->insn, MOD_shared__cluster))
+		v.space = SPACE_SHARED | SPACE_CLUSTER;
+	else if (insn_has(op->insn, MOD_global))
+		v.space = SPACE_GLOBAL;
+	else if (insn_has(op->insn, MOD_local))
+		v.space = SPACE_LOCAL;
+	else if (insn_has(op->insn, MOD_const))
+		v.space = SPACE_CONST;
+	else if (insn_has(op->insn, MOD_param) || insn_has(op->insn, MOD_param__entry))
+		v.space = SPACE_PARAM;
+	return v;
+}
+
+static struct value evaluate_mapa(const struct operation *op)
+{
+	struct value v = operation_source(op, 0);
+	const struct operand *rank = insn_source(op->e.values->fn, op->insn, 1);
+	bool own =
+		rank && rank->kind == OPERAND_SPECIAL && rank->special == SPECIAL_CLUSTER_CTARANK;
+
+	if (rank && rank->kind == OPERAND_REG) {
+		const struct values *vs = op->e.values;
+		uint32_t node = vs->ssa.node_of[rank - vs->fn->operands];
+
+		if (node != NONE && node < vs->nsolved && vs->ssa.nodes[node].kind == NODE_DEF) {
+			const struct insn *def = &vs->fn->insns[vs->ssa.nodes[node].insn];
+			const struct operand *from = insn_source(vs->fn, def, 0);
+
+			own = def->op == OP_mov && from && from->kind == OPERAND_SPECIAL &&
+			      from->special == SPECIAL_CLUSTER_CTARANK;
+		}
+	}
+	v.is_peer = true;
+	v.own_cta = own;
+	if (!v.space || v.space == SPACE_SHARED)
+		v.space = SPACE_SHARED | SPACE_CLUSTER;
+	return v;
+}
+
+static struct value evaluate_abs(const struct operation *op)
+{
+	struct value v = operation_number(op, 0), zero = range_constant(0);
+
+	if (range_is_empty(&v) || v.lo >= 0)
+		return v;
+	struct value minus = range_sub(&zero, &v, op->type.bits);
+
+	v = range_join(&v, &minus, op->type.bits);
+	return range_clip(&v, 0, v.hi);
+}
+
+/* With carry in, the sum may be one larger; the difference one smaller. */
+static struct value carried(const struct operation *op, bool minus)
+{
+	struct value a = operation_source(op, 0), b = operation_source(op, 1),
+		     carry = range_span(0, 1, 1), v;
+
+	if (a.base == BASE_DESCRIPTOR || b.base == BASE_DESCRIPTOR)
+		return any(op->bits);
+	v = minus ? range_sub(&a, &b, op->type.bits) : range_add(&a, &b, op->type.bits);
+	return minus ? range_sub(&v, &carry, op->type.bits) : range_add(&v, &carry, op->type.bits);
+}
+
+struct value operation_arithmetic(const struct operation *op)
+{
+	struct value a = operation_source(op, 0), b, v;
+
+	switch (op->insn->op) {
+	case OP_not:
+	case OP_neg:
+		v = range_constant(op->insn->op == OP_not ? -1 : 0);
+		return difference(op, &v, &a);
+	case OP_abs:
+		return evaluate_abs(op);
+	case OP_cvt:
+		return convert(op);
+	case OP_cvta:
+		return evaluate_cvta(op);
+	case OP_popc:
+	case OP_clz:
+		return range_span(0, op->type.bits, 1);
+	case OP_mapa:
+		return evaluate_mapa(op);
+	default:
+		break;
+	}
+	b = operation_source(op, 1);
+	switch (op->insn->op) {
+	case OP_add:
+		return sum(op, &a, &b);
+	case OP_sub:
+		if (idiom_difference(op->e, insn_source(op->e.values->fn, op->insn, 0),
+			    insn_source(op->e.values->fn, op->insn, 1), &v)) {
+			b = difference(op, &a, &b);
+			return range_meet(&b, &v, op->type.bits);
+		}
+		return difference(op, &a, &b);
+	case OP_addc:
+		return carried(op, false);
+	case OP_subc:
+		return carried(op, true);
+	case OP_mul:
+		return product(op, &a, &b);
+	case OP_mad:
+		return evaluate_mad(op);
+	case OP_shl:
+		b = range_unsigned(&b, 32);
+		return range_shl(&a, &b, op->type.bits);
+	case OP_shr:
+		b = range_unsigned(&b, 32);
+		return shift_right(op, a, &b);
+	case OP_and:
+		return operation_and(op, &a, &b);
+	case OP_or:
+		return operation_or(op, &a, &b);
+	case OP_xor:
+		return operation_xor(op, &a, &b);
+	case OP_bfe:
+		return operation_extract(op);
+	case OP_bfi:
+		return operation_insert(op);
+	case OP_lop3:
+		return operation_logic3(op);
+	case OP_prmt:
+		return operation_permute(op);
+	default:
+		break;
+	}
+	a = value_in_type(&a, op->type);
+	b = value_in_type(&b, op->type);
+	switch (op->insn->op) {
+	case OP_min:
+		return range_min(&a, &b);
+	case OP_max:
+		return range_max(&a, &b);
+	case OP_div:
+		return range_div(&a, &b);
+	case OP_rem:
+		return range_rem(&a, &b);
+	default:
+		return any(op->bits);
+	}
+}

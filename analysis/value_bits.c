@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: an instruction that works on bits and what its operands can hold. Out: what the result can
+ * hold (ISA 9.7.1, 9.7.8). Descriptors and addresses keep their base where the bits allow it.
+ */
+#include "analysis/value_operation.h"
+
+/* A result that looked at an address's low bits rests on what they are assumed to be. */
+static struct value with_alignment(
+	const struct values *vs, const struct value *a, const struct value *b, struct value out)
+{
+	bool used = (a->base == BASE_SYMBOL && a->id == vs->dynamic_shared) ||
+		    (b->base == BASE_SYMBOL && b->id == vs->dynamic_shared);
+
+	if (used && vs->assumed_align)
+		out.assumptions |= ASSUME_ALIGNED_TMA;
+	return out;
+}
+
+static bool has_descriptor(const struct value *a, const struct value *b)
+{
+	return (a->base == BASE_DESCRIPTOR) != (b->base == BASE_DESCRIPTOR) && !range_is_empty(a) &&
+	       !range_is_empty(b);
+}
+
+struct value operation_and(const struct operation *op, const struct value *a, const struct value *b)
+{
+	int64_t c;
+
+	if (a->base == BASE_DESCRIPTOR && range_is_constant(b, &c))
+		return descriptor_and(op->e.values, a, (uint64_t)c);
+	if (b->base == BASE_DESCRIPTOR && range_is_constant(a, &c))
+		return descriptor_and(op->e.values, b, (uint64_t)c);
+	if (a->base == BASE_DESCRIPTOR || b->base == BASE_DESCRIPTOR)
+		return any(op->type.bits);
+	if (value_is_shared_address(a) && range_is_constant(b, &c) && op->type.bits >= 32) {
+		/* (x + P - 1) & -P: x rounded up, when -P is all ones above its zeros */
+		uint64_t mask = (uint64_t)c << (64 - op->type.bits) >> (64 - op->type.bits);
+		uint32_t k = mask ? (uint32_t)__builtin_ctzll(mask) : 64;
+		uint64_t all = ~UINT64_C(0) >> (64 - op->type.bits);
+		struct value up = *a, v;
+
+		if (k && k < 17 && mask == (all & ~((UINT64_C(1) << k) - 1)) && a->lo == a->hi) {
+			up.lo = up.hi = a->lo - ((1 << k) - 1);
+			if (derived_align_up(op->e.values, &up, k, &v))
+				return v;
+		}
+	}
+	return with_alignment(op->e.values, a, b, range_and(a, b, op->type.bits));
+}
+
+struct value operation_or(const struct operation *op, const struct value *a, const struct value *b)
+{
+	if (has_descriptor(a, b))
+		return a->base == BASE_DESCRIPTOR ? descriptor_or(op->e.values, a, b)
+						  : descriptor_or(op->e.values, b, a);
+	if (a->base == BASE_DESCRIPTOR || b->base == BASE_DESCRIPTOR)
+		return any(op->type.bits);
+	return with_alignment(op->e.values, a, b, range_or(a, b, op->type.bits));
+}
+
+struct value operation_xor(const struct operation *op, const struct value *a, const struct value *b)
+{
+	if (a->base == BASE_DESCRIPTOR || b->base == BASE_DESCRIPTOR)
+		return any(op->type.bits);
+	return with_alignment(op->e.values, a, b, range_xor(a, b, op->type.bits));
+}
+
+/* bfe d, a, position, length: (a >> position) & mask; signed forms extend the top bit. */
+struct value operation_extract(const struct operation *op)
+{
+	struct value a = operation_source(op, 0), position = operation_source(op, 1),
+		     length = operation_source(op, 2);
+	int64_t p, n;
+
+	if (!range_is_constant(&position, &p) || !range_is_constant(&length, &n) || p < 0 ||
+		n <= 0 || p + n > op->type.bits)
+		return any(op->type.bits);
+	if (p == 4 && n >= 14 && value_is_shared_address(&a))
+		return descriptor_from_address(op->e.values, &a);
+	struct value v = range_unsigned(&a, op->type.bits);
+
+	v = range_shr(&v, &position);
+	return op->type.is_signed ? range_signed(&v, (uint32_t)n) : range_unsigned(&v, (uint32_t)n);
+}
+
+/* bfi f, a, b, position, length: the low bits of a replace bits of b. */
+struct value operation_insert(const struct operation *op)
+{
+	struct value a = operation_source(op, 0), b = operation_source(op, 1),
+		     position = operation_source(op, 2), length = operation_source(op, 3);
+	int64_t p, n;
+
+	if (!range_is_constant(&position, &p) || !range_is_constant(&length, &n) || p < 0 ||
+		n <= 0 || p + n > op->type.bits || n > 62)
+		return any(op->type.bits);
+	struct value low = range_constant((int64_t)((UINT64_C(1) << n) - 1)),
+		     keep = range_constant((int64_t) ~(((UINT64_C(1) << n) - 1) << p));
+
+	a = operation_and(op, &a, &low);
+	if (a.base == BASE_DESCRIPTOR && p)
+		return any(op->type.bits);
+	a = p ? range_shl(&a, &position, op->type.bits) : a;
+	b = operation_and(op, &b, &keep);
+	return operation_or(op, &b, &a);
+}
+
+/* lop3 d, a, b, c, table: the tables of single two-input functions; others by their width. */
+struct value operation_logic3(const struct operation *op)
+{
+	struct value table = operation_source(op, 3), a = operation_source(op, 0),
+		     b = operation_source(op, 1), c = operation_source(op, 2), t;
+	int64_t which;
+
+	if (!range_is_constant(&table, &which))
+		return any(op->bits);
+	switch (which) {
+	case 0xc0:
+		return operation_and(op, &a, &b);
+	case 0xfc:
+		return operation_or(op, &a, &b);
+	case 0x3c:
+		return operation_xor(op, &a, &b);
+	case 0x80:
+		t = operation_and(op, &a, &b);
+		return operation_and(op, &t, &c);
+	case 0xfe:
+		t = operation_or(op, &a, &b);
+		return operation_or(op, &t, &c);
+	case 0x96:
+		t = operation_xor(op, &a, &b);
+		return operation_xor(op, &t, &c);
+	case 0xf8:
+		t = operation_and(op, &b, &c);
+		return operation_or(op, &a, &t);
+	case 0xea:
+		t = operation_and(op, &a, &b);
+		return operation_or(op, &t, &c);
+	case 0x6a:
+		t = operation_and(op, &a, &b);
+		return operation_xor(op, &t, &c);
+	case 0x78:
+		t = operation_and(op, &b, &c);
+		return operation_xor(op, &a, &t);
+	default:
+		return any(op->bits);
+	}
+}
+
+/* prmt with selectors that copy bytes in order, or pick bytes into a shorter number. */
+struct value operation_permute(const struct operation *op)
+{
+	struct value selector = operation_source(op, 2), a = operation_source(op, 0),
+		     b = operation_source(op, 1);
+	int64_t s;
+
+	if (!range_is_constant(&selector, &s))
+		return any(32);
+	if (s == 0x3210)
+		return a;
+	if (s == 0x7654)
+		return b;
+	if (a.lo == 0 && a.hi == 0 && a.base == BASE_NUMBER && (s & 0xf) >= 4) {
+		/* zero bytes above the one that is taken */
+		bool one = (s >> 4 & 0xf) < 4 && (s >> 8 & 0xf) < 4 && (s >> 12 & 0xf) < 4;
+
+		if (one)
+			return range_span(0, 255, 1);
+	}
+	if (b.lo == 0 && b.hi == 0 && b.base == BASE_NUMBER) {
+		bool byte = (s & 0xf) < 4 && (s >> 4 & 0xf) >= 4 && (s >> 8 & 0xf) >= 4 &&
+			    (s >> 12 & 0xf) >= 4;
+		bool half = (s & 0xf) < 4 && (s >> 4 & 0xf) < 4 && (s >> 8 & 0xf) >= 4 &&
+			    (s >> 12 & 0xf) >= 4 && !(s & 0x8888);
+
+		if (byte && !(s & 0x8888))
+			return range_span(0, 255, 1);
+		if (half)
+			return range_span(0, 65535, 1);
+	}
+	return any(32);
+}
+
+/* Predicate logic keeps to 0 and 1. */
+struct value operation_predicate(const struct operation *op)
+{
+	struct value a = operation_source(op, 0), b = operation_source(op, 1);
+	bool both = a.lo == a.hi && b.lo == b.hi;
+
+	if (op->insn->op == OP_not) {
+		struct value one = range_constant(1);
+
+		return range_sub(&one, &a, 8);
+	}
+	if (range_is_empty(&a) || range_is_empty(&b))
+		return range_empty();
+	switch (op->insn->op) {
+	case OP_and:
+		return a.hi == 0 || b.hi == 0 ? range_constant(0)
+		       : both		      ? range_constant(1)
+					      : range_span(0, 1, 1);
+	case OP_or:
+		return a.lo == 1 || b.lo == 1 ? range_constant(1)
+		       : both		      ? range_constant(0)
+					      : range_span(0, 1, 1);
+	default:
+		return both ? range_constant(a.lo ^ b.lo) : range_span(0, 1, 1);
+	}
+}

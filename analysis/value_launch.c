@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: a function's directives and variables. Out: how many threads run it at most, and what stands
+ * for dynamic shared memory, with the alignment that operands prove.
+ */
+#include "analysis/value_solver.h"
+
+static void set_threads(struct values *vs)
+{
+	const struct module *module = vs->fn->module;
+	const struct function_info *info = &module->functions[vs->fn->index];
+	uint32_t req = info->ndim[DIRECTIVE_REQNTID], max = info->ndim[DIRECTIVE_MAXNTID];
+	uint32_t total = 1024;
+
+	vs->is_entry = info->is_entry;
+	if (req) {
+		const uint32_t *d = info->dim[DIRECTIVE_REQNTID];
+
+		vs->exact_threads = true;
+		for (uint32_t k = 0; k < 3; k++)
+			vs->threads[k] = d[k] ? d[k] : 1;
+		vs->threads_total = vs->threads[0] * vs->threads[1] * vs->threads[2];
+		return;
+	}
+	if (max) {
+		const uint32_t *d = info->dim[DIRECTIVE_MAXNTID];
+		uint64_t product =
+			(uint64_t)(d[0] ? d[0] : 1) * (d[1] ? d[1] : 1) * (d[2] ? d[2] : 1);
+
+		total = product < 1024 ? (uint32_t)product : 1024;
+	}
+	if (vs->options->maxntid && (!max || vs->options->override_directives) &&
+		vs->options->maxntid < 1024)
+		total = vs->options->maxntid;
+	/* .maxntid bounds the product only (ISA 11.4.2), so each dimension may be as large */
+	vs->threads_total = total;
+	vs->threads[0] = vs->threads[1] = total;
+	vs->threads[2] = total < 64 ? total : 64;
+}
+
+static bool reads_special(
+	const struct function *fn, enum special_register from, enum special_register to)
+{
+	for (uint32_t i = 0; i < fn->noperands; i++)
+		if (fn->operands[i].kind == OPERAND_SPECIAL && fn->operands[i].special >= from &&
+			fn->operands[i].special <= to)
+			return true;
+	return false;
+}
+
+static uint32_t find_dynamic_shared(const struct function *fn)
+{
+	uint32_t n = fn->module->nsymbols + fn->nsymbols;
+	uint32_t best = NONE;
+
+	for (uint32_t id = 0; id < n; id++) {
+		const struct symbol *symbol = function_symbol(fn, id);
+
+		if (symbol->kind != SYMBOL_VAR || symbol->space != SPACE_SHARED ||
+			!symbol->is_extern)
+			continue;
+		if (best == NONE || symbol->align > function_symbol(fn, best)->align)
+			best = id;
+	}
+	return best;
+}
+
+void launch_find(struct values *vs)
+{
+	vs->dynamic_shared = find_dynamic_shared(vs->fn);
+	set_threads(vs);
+	vs->flat = !reads_special(vs->fn, SPECIAL_TID_Y, SPECIAL_TID_Z) || vs->exact_threads;
+	if (vs->exact_threads && (vs->threads[1] > 1 || vs->threads[2] > 1))
+		vs->flat = false;
+}
+
+/* The binary logarithm of the alignment that one operand's being right would prove; 0: none. */
+static uint32_t evidence_of(struct values *vs, uint32_t insn, const struct touch *t)
+{
+	const struct operand *o = t->operand == UINT8_MAX
+					  ? NULL
+					  : insn_operand(vs->fn, &vs->fn->insns[insn], t->operand);
+	bool tensor = t->extent == EXTENT_TENSOR_LOAD || t->extent == EXTENT_TENSOR_STORE;
+	struct descriptor d;
+
+	if (!o || (!tensor && t->extent != EXTENT_WGMMA))
+		return 0;
+	struct value v = value_of(vs, insn, o);
+	uint32_t most = 7; /* tensor copies: 128 bytes (ISA 9.7.9.27.1.2) */
+
+	if (!tensor) {
+		/* operands swizzled by 128 bytes repeat every 1024 (ISA 9.7.15.5.1) */
+		if (!value_descriptor(vs, &v, &d) || !d.high_known || d.swizzle >> 1 != 1 ||
+			d.base_offset || d.start.lo % 1024 || d.start.stride % 1024)
+			return 0;
+		v = d.start;
+		most = 10;
+	}
+	if (v.base != BASE_SYMBOL || v.id != vs->dynamic_shared || v.lo < -VALUE_FAR ||
+		v.hi > VALUE_FAR)
+		return 0;
+	uint64_t bits = (uint64_t)v.lo | v.stride;
+	uint32_t zeros = bits ? (uint32_t)__builtin_ctzll(bits) : most;
+
+	return zeros < most ? zeros : most;
+}
+
+bool launch_find_alignment(struct values *vs)
+{
+	uint32_t best = 0;
+
+	if (vs->dynamic_shared == NONE || !(vs->options->assume & ASSUME_ALIGNED_TMA))
+		return false;
+	for (uint32_t i = 0; i < vs->fn->ninsns; i++)
+		for (uint32_t k = 0;
+			vs->cfg->block_of[i] != NONE && k < vs->cfg->effects[i].ntouches; k++) {
+			uint32_t log2 = evidence_of(vs, i, &vs->cfg->effects[i].touches[k]);
+
+			best = log2 > best ? log2 : best;
+		}
+	uint32_t align = function_symbol(vs->fn, vs->dynamic_shared)->align;
+
+	if (UINT32_C(1) << best <= align)
+		return false;
+	vs->assumed_align = best;
+	return true;
+}

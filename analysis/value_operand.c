@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: an operand and the values of nodes. Out: what it can hold. Registers come from the solved
+ * values, or are evaluated anew a few steps deep where a context (conditions that hold at the
+ * place) can make them narrower.
+ */
+#include "analysis/value_operation.h"
+
+struct value value_type_range(struct type type)
+{
+	if (type.is_signed && type.bits < 64)
+		return range_span(
+			-(INT64_C(1) << (type.bits - 1)), (INT64_C(1) << (type.bits - 1)) - 1, 1);
+	return any(type.bits);
+}
+
+struct value value_in_type(const struct value *v, struct type type)
+{
+	return type.is_signed ? range_signed(v, type.bits) : range_unsigned(v, type.bits);
+}
+
+bool value_is_shared_address(const struct value *v)
+{
+	return (v->base == BASE_SYMBOL || v->base == BASE_DERIVED) && v->space &&
+	       !(v->space & ~(SPACE_SHARED | SPACE_CLUSTER));
+}
+
+static struct value below(uint32_t n)
+{
+	return range_span(0, n ? (int64_t)n - 1 : 0, 1);
+}
+
+static struct value special_thread(const struct values *vs, uint32_t dimension, bool count)
+{
+	uint32_t most = vs->threads[dimension];
+
+	if (!count)
+		return below(most);
+	return vs->exact_threads ? range_constant(most) : range_span(1, most, 1);
+}
+
+static struct value special_value(const struct values *vs, const struct operand *o)
+{
+	switch ((enum special_register)o->special) {
+	case SPECIAL_TID_X:
+	case SPECIAL_TID_Y:
+	case SPECIAL_TID_Z:
+		return special_thread(vs, (uint32_t)(o->special - SPECIAL_TID_X), false);
+	case SPECIAL_NTID_X:
+	case SPECIAL_NTID_Y:
+	case SPECIAL_NTID_Z:
+		return special_thread(vs, (uint32_t)(o->special - SPECIAL_NTID_X), true);
+	case SPECIAL_CTAID_X:
+		return range_span(0, INT32_MAX - 1, 1);
+	case SPECIAL_CTAID_Y:
+	case SPECIAL_CTAID_Z:
+		return range_span(0, 65534, 1);
+	case SPECIAL_NCTAID_X:
+		return range_span(1, INT32_MAX, 1);
+	case SPECIAL_NCTAID_Y:
+	case SPECIAL_NCTAID_Z:
+		return range_span(1, 65535, 1);
+	case SPECIAL_LANEID:
+		return below(32);
+	case SPECIAL_WARPID:
+		return below(64);
+	case SPECIAL_NWARPID:
+		return range_span(1, 64, 1);
+	case SPECIAL_CLUSTER_CTARANK:
+	case SPECIAL_CLUSTER_CTAID_X:
+	case SPECIAL_CLUSTER_CTAID_Y:
+	case SPECIAL_CLUSTER_CTAID_Z:
+		return below(16);
+	case SPECIAL_CLUSTER_NCTARANK:
+		return range_span(1, 16, 1);
+	case SPECIAL_WARP_SZ:
+		return range_constant(32);
+	case SPECIAL_DYNAMIC_SMEM_SIZE:
+	case SPECIAL_TOTAL_SMEM_SIZE:
+		return range_span(0, 1 << 20, 1);
+	case SPECIAL_OTHER:
+	case SPECIAL_CLUSTERID:
+	case SPECIAL_NCLUSTERID:
+	case SPECIAL_LANEMASK:
+	case SPECIAL_SMID:
+	case SPECIAL_GRIDID:
+	case SPECIAL_CLOCK:
+		break;
+	}
+	return any(64);
+}
+
+/* All .extern .shared arrays start at one place: they are one variable (ISA 5.4.3). */
+static struct value symbol_value(const struct values *vs, uint32_t id, int64_t offset)
+{
+	const struct symbol *symbol = function_symbol(vs->fn, id);
+	struct value v = range_constant(offset);
+
+	if (symbol->kind == SYMBOL_FUNC || symbol->kind == SYMBOL_ALIAS)
+		return any(64);
+	v.base = BASE_SYMBOL;
+	v.space = symbol->space;
+	v.id = id;
+	if (symbol->space == SPACE_SHARED && symbol->is_extern && vs->dynamic_shared != NONE) {
+		v.id = vs->dynamic_shared;
+		symbol = function_symbol(vs->fn, v.id);
+	}
+	v.aux = symbol->align ? (uint32_t)__builtin_ctz(symbol->align) : 0;
+	if (v.id == vs->dynamic_shared && v.aux < vs->assumed_align)
+		v.aux = vs->assumed_align;
+	return v;
+}
+
+struct value evaluate_register(struct evaluation e, uint32_t node)
+{
+	const struct values *vs = e.values;
+
+	if (node == NONE || node >= vs->nsolved)
+		return any(64);
+	struct value v = vs->at[node];
+
+	if (!e.context)
+		return v;
+	v = context_apply(e.context, node, v);
+	if (!e.depth || (e.fuel && !*e.fuel))
+		return v;
+	if (e.fuel)
+		--*e.fuel;
+	const struct node *n = &vs->ssa.nodes[node];
+
+	/* only pure arithmetic depends on nothing but its operands, as they are at the place of use
+	 */
+	if (n->kind != NODE_DEF || n->previous != NONE ||
+		!insn_is_arithmetic(&vs->fn->insns[n->insn]) || range_is_empty(&v))
+		return v;
+	e.depth--;
+	struct value again = evaluate_definition(e, node);
+
+	if (range_is_empty(&again))
+		return again;
+	return range_meet(&v, &again, node_bits(vs, node));
+}
+
+struct value evaluate_operand(struct evaluation e, uint32_t insn, const struct operand *o)
+{
+	const struct values *vs = e.values;
+	const struct function *fn = vs->fn;
+
+	switch ((enum operand_kind)o->kind) {
+	case OPERAND_IMM:
+		return range_constant(o->imm);
+	case OPERAND_SPECIAL:
+		return special_value(vs, o);
+	case OPERAND_SYMBOL:
+		return symbol_value(vs, o->id, o->imm);
+	case OPERAND_REG: {
+		if (o < fn->operands || o >= fn->operands + fn->noperands)
+			return any(64);
+		uint32_t bits = fn->regs[o->id].bits;
+
+		if (fn->regs[o->id].vector > 1 || o->component)
+			return any(bits);
+		struct value v = evaluate_register(e, vs->ssa.node_of[o - fn->operands]);
+		struct value zero = range_constant(0), offset = range_constant(o->imm);
+
+		if (o->negated && bits > 1)
+			v = range_sub(&zero, &v, bits);
+		if (o->negated && bits == 1) {
+			zero = range_constant(1);
+			v = range_sub(&zero, &v, 8);
+		}
+		if (!o->imm)
+			return v;
+		return v.base == BASE_DESCRIPTOR ? any(64) : range_add(&v, &offset, bits);
+	}
+	case OPERAND_MEM: {
+		const struct operand *base = operand_child(fn, o, 0);
+
+		if (!base)
+			return any(64);
+		struct value v = evaluate_operand(e, insn, base);
+
+		if (o->indexed && operand_child(fn, o, 1)) {
+			struct value index = evaluate_operand(e, insn, operand_child(fn, o, 1));
+
+			v = range_add(&v, &index, 64);
+		}
+		return v;
+	}
+	case OPERAND_FLOAT:
+	case OPERAND_SINK:
+	case OPERAND_LABEL:
+	case OPERAND_LIST:
+	case OPERAND_PAIR:
+	case OPERAND_TUPLE:
+	case OPERAND_NAME:
+		break;
+	}
+	return any(64);
+}
+
+struct value operation_source(const struct operation *op, uint32_t k)
+{
+	const struct operand *o = insn_source(op->e.values->fn, op->insn, k);
+
+	return o ? evaluate_operand(op->e, op->index, o) : any(64);
+}
+
+/* Source k as a number of the instruction's type. */
+struct value operation_number(const struct operation *op, uint32_t k)
+{
+	struct value v = operation_source(op, k);
+
+	return value_in_type(&v, op->type);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: a function. Out: the registers that an address, size, descriptor, barrier, count or branch
+ * depends on, as nodes in the order in which to evaluate them, and which nodes read each.
+ */
+#include "analysis/value_solver.h"
+
+struct slicer {
+	struct values *vs;
+	bool *needed;		/* by register */
+	uint32_t *stack, depth; /* registers to follow */
+};
+
+static void need(struct slicer *s, uint32_t reg)
+{
+	if (s->needed[reg])
+		return;
+	s->needed[reg] = true;
+	s->stack[s->depth++] = reg;
+}
+
+static void need_operand(struct slicer *s, const struct operand *o, uint32_t depth)
+{
+	if (!o)
+		return;
+	if (o->kind == OPERAND_REG)
+		need(s, o->id);
+	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
+		need_operand(s, operand_child(s->vs->fn, o, i), depth + 1);
+}
+
+/* The address inside brackets, without coordinates. */
+static void need_address(struct slicer *s, const struct operand *o)
+{
+	const struct function *fn = s->vs->fn;
+
+	if (!o)
+		return;
+	if (o->kind == OPERAND_REG)
+		need(s, o->id);
+	if (o->kind != OPERAND_MEM)
+		return;
+	need_operand(s, operand_child(fn, o, 0), 1);
+	if (o->indexed)
+		need_operand(s, operand_child(fn, o, 1), 1);
+}
+
+static void need_numbered(struct slicer *s, const struct insn *insn, uint8_t number)
+{
+	if (number != UINT8_MAX)
+		need_address(s, insn_operand(s->vs->fn, insn, number));
+}
+
+static void need_roots(struct slicer *s, uint32_t i)
+{
+	const struct values *vs = s->vs;
+	const struct insn *insn = &vs->fn->insns[i];
+	const struct effect *e = &vs->cfg->effects[i];
+
+	for (uint32_t k = 0; k < e->ntouches; k++) {
+		const struct touch *t = &e->touches[k];
+
+		if (!(t->spaces & (SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL)) && !t->mbarrier)
+			continue;
+		need_numbered(s, insn, t->operand);
+		need_numbered(s, insn, t->size_operand);
+		need_numbered(s, insn, t->mbarrier_operand);
+	}
+	if (e->sync != SYNC_NONE) {
+		need_numbered(s, insn, e->barrier_operand);
+		need_numbered(s, insn, e->count_operand);
+		need_numbered(s, insn, e->mbarrier_operand);
+	}
+	/* expect_tx: the bytes that an mbarrier waits for bound tensor copies */
+	if (insn->op == OP_mbarrier)
+		for (uint32_t k = 0; k < insn->count; k++)
+			if (!(k == 0 && insn_operand(vs->fn, insn, 0)->kind == OPERAND_REG))
+				need_address(s, insn_operand(vs->fn, insn, k));
+	if (insn->guard != NONE &&
+		(e->ntouches || e->sync != SYNC_NONE || e->fence != FENCE_NONE || e->is_branch ||
+			e->is_exit || e->is_call || insn->op == OP_bra || insn->op == OP_brx))
+		need(s, insn->guard);
+	if (insn->op == OP_brx)
+		need_address(s, insn_operand(vs->fn, insn, 0));
+	/* what reaches a callee without a body says what it may touch; the others are linked */
+	if (insn->op == OP_call || (insn->op == OP_st && insn_has(insn, MOD_param)))
+		for (uint32_t k = 0; k < insn->count; k++)
+			need_operand(s, insn_operand(vs->fn, insn, k), 0);
+}
+
+/* From a definition's register to those that it is computed from. */
+static void need_sources(struct slicer *s, uint32_t i)
+{
+	const struct function *fn = s->vs->fn;
+	const struct insn *insn = &fn->insns[i];
+	bool follow = insn_is_arithmetic(insn) || insn->op == OP_shfl || insn->op == OP_elect;
+
+	if (insn->guard != NONE)
+		need(s, insn->guard);
+	if (insn->op == OP_ld || insn->op == OP_ldu)
+		need_address(s, insn_source(fn, insn, 0));
+	if (!follow)
+		return;
+	for (uint32_t k = 0; k < insn->nmods; k++) {
+		struct type type = type_of_modifier(insn->mods[k]);
+
+		/* a comparison of floats may still be one of parameters: the same for all threads
+		 */
+		if (type.bits && type.is_float && insn->op != OP_setp)
+			return;
+	}
+	for (uint32_t k = 1; k < insn->count; k++)
+		need_operand(s, insn_operand(fn, insn, k), 0);
+}
+
+static void slice(struct slicer *s)
+{
+	struct values *vs = s->vs;
+	struct ssa *ssa = &vs->ssa;
+
+	s->needed = ARENA_NEW(vs->arena, bool, vs->fn->nregs + 1);
+	s->stack = ARENA_NEW(vs->arena, uint32_t, vs->fn->nregs + 1);
+	for (uint32_t i = 0; i < vs->fn->ninsns; i++)
+		if (vs->cfg->block_of[i] != NONE)
+			need_roots(s, i);
+	while (s->depth) {
+		uint32_t reg = s->stack[--s->depth];
+
+		ssa_register(ssa, reg);
+		for (uint32_t d = ssa->def_at[reg]; d < ssa->def_at[reg + 1]; d++)
+			need_sources(s, ssa->def_insn[d]);
+	}
+	vs->nsolved = ssa->n;
+}
+
+/* Nodes by block in reverse postorder; in a block phis first, then in text order. */
+static void order_nodes(struct solver *s)
+{
+	struct values *vs = s->vs;
+	uint32_t n = vs->nsolved, at = 0;
+	uint32_t *of_insn = ARENA_NEW(vs->arena, uint32_t, vs->fn->ninsns + 1);
+	uint32_t *of_block = ARENA_NEW(vs->arena, uint32_t, vs->cfg->n + 1);
+	uint32_t *next = ARENA_NEW(vs->arena, uint32_t, n + 1);
+
+	s->order = vs->order = ARENA_NEW(vs->arena, uint32_t, n + 1);
+	s->rank = ARENA_NEW(vs->arena, uint32_t, n + 1);
+	for (uint32_t i = 0; i < vs->fn->ninsns; i++)
+		of_insn[i] = NONE;
+	for (uint32_t b = 0; b < vs->cfg->n; b++)
+		of_block[b] = NONE;
+	for (uint32_t i = n; i-- > 0;) {
+		const struct node *node = &vs->ssa.nodes[i];
+		uint32_t *list =
+			node->kind == NODE_DEF ? &of_insn[node->insn] : &of_block[node->block];
+
+		next[i] = *list;
+		*list = i;
+	}
+	for (uint32_t b = 0; b < vs->cfg->n; b++) {
+		const struct block *block = &vs->cfg->blocks[b];
+
+		for (uint32_t i = of_block[b]; i != NONE; i = next[i])
+			s->order[at++] = i;
+		for (uint32_t k = block->first; k < block->first + block->count; k++)
+			for (uint32_t i = of_insn[k]; i != NONE; i = next[i])
+				s->order[at++] = i;
+	}
+	for (uint32_t k = 0; k < at; k++)
+		s->rank[s->order[k]] = k;
+}
+
+static void visit_operand(
+	struct solver *s, const struct operand *o, uint32_t user, bool fill, uint32_t depth)
+{
+	const struct function *fn = s->vs->fn;
+
+	if (o->kind == OPERAND_REG) {
+		uint32_t node = s->vs->ssa.node_of[o - fn->operands];
+
+		if (node != NONE && node < s->vs->nsolved) {
+			if (fill)
+				s->vs->users[s->vs->user_at[node]++] = user;
+			else
+				s->vs->user_at[node + 1]++;
+		}
+	}
+	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
+		visit_operand(s, operand_child(fn, o, i), user, fill, depth + 1);
+}
+
+static void visit_node(struct solver *s, uint32_t node, bool fill)
+{
+	struct values *vs = s->vs;
+	const struct node *n = &vs->ssa.nodes[node];
+
+	if (n->kind == NODE_PHI) {
+		const struct block *block = &vs->cfg->blocks[n->block];
+
+		for (uint32_t i = 0; i < block->pred.n; i++) {
+			uint32_t input = vs->ssa.inputs[n->input + i];
+
+			if (fill)
+				s->vs->users[s->vs->user_at[input]++] = node;
+			else
+				s->vs->user_at[input + 1]++;
+		}
+	}
+	if (n->kind != NODE_DEF)
+		return;
+	const struct insn *insn = &vs->fn->insns[n->insn];
+
+	if (insn_is_arithmetic(insn) || insn->op == OP_shfl)
+		for (uint32_t k = 1; k < insn->count; k++)
+			visit_operand(s, insn_operand(vs->fn, insn, k), node, fill, 0);
+	if (n->previous != NONE && n->previous < vs->nsolved) {
+		if (fill)
+			s->vs->users[s->vs->user_at[n->previous]++] = node;
+		else
+			s->vs->user_at[n->previous + 1]++;
+	}
+}
+
+static void index_users(struct solver *s)
+{
+	struct values *vs = s->vs;
+	uint32_t n = vs->nsolved;
+
+	s->vs->user_at = ARENA_NEW(vs->arena, uint32_t, n + 2);
+	for (uint32_t i = 0; i < n; i++)
+		visit_node(s, i, false);
+	for (uint32_t i = 0; i < n; i++)
+		s->vs->user_at[i + 1] += s->vs->user_at[i];
+	s->vs->users = ARENA_NEW(vs->arena, uint32_t, s->vs->user_at[n] + 1);
+	for (uint32_t i = 0; i < n; i++)
+		visit_node(s, i, true);
+	for (uint32_t i = n; i > 0; i--)
+		s->vs->user_at[i] = s->vs->user_at[i - 1];
+	s->vs->user_at[0] = 0;
+}
+
+void solver_slice(struct solver *s)
+{
+	slice(&(struct slicer){.vs = s->vs});
+	order_nodes(s);
+	index_users(s);
+}

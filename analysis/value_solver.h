@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of one solution, and its parts. */
+#pragma once
+
+#include "analysis/value_private.h"
+
+#include "base/bits.h"
+
+struct solver {
+	struct values *vs;
+	uint32_t *order, *rank; /* nodes in order of evaluation and back */
+	struct bits dirty;	/* by rank */
+	uint8_t *changes;	/* by node */
+	bool *capped;		/* by node: a counter that is assumed not to wrap */
+	int64_t *thresholds;
+	uint32_t nthresholds, thresholds_cap;
+	struct context context; /* of the block that was looked at last */
+	uint32_t context_block;
+};
+
+/* value_slice.c: the registers that matter, their nodes in order, and who reads them. */
+void solver_slice(struct solver *);
+
+/* value_widen.c */
+/* Collects the constants that the function compares with or masks by: where loops end. */
+void solver_collect_thresholds(struct solver *);
+/* `grown` is a proper superset of `old`: jump ahead. */
+struct value solver_widen(
+	struct solver *, uint32_t node, const struct value *old, const struct value *grown);
+struct value solver_lose_bounds(const struct value *, uint32_t bits);
+/* Clipped to where a counter that only grows is assumed to stop. */
+struct value solver_cap(const struct value *, uint32_t bits);
+
+/* value_launch.c: what the text says of the launch, and of dynamic shared memory. */
+void launch_find(struct values *);
+/* Operands that have to be aligned say how dynamic shared memory is (--assume=aligned-tma); true
+ * when that is news. */
+bool launch_find_alignment(struct values *);
