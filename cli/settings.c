@@ -341,6 +341,17 @@ static const char *conflict(const struct settings *s)
 	return clash(s);
 }
 
+static bool in_argp;
+
+/* --help and --version end inside argp, which does not look whether its words were taken. */
+static void check_written(void)
+{
+	if (!in_argp || !fflush(stdout))
+		return;
+	fprintf(stderr, "fencepost: error: -: cannot write: %s\n", strerror(errno));
+	_exit(2);
+}
+
 void settings_read(struct settings *settings, int argc, char **argv)
 {
 	static const struct argp argp = {.options = options,
@@ -356,8 +367,11 @@ void settings_read(struct settings *settings, int argc, char **argv)
 		.fail_on = {.level = FENCEPOST_ERROR, .by_level = true, .incomplete = true}};
 	fencepost_options_init(&settings->options, sizeof(settings->options));
 	argp_err_exit_status = 2;
+	in_argp = true;
+	atexit(check_written);
 	if (argp_parse(&argp, argc, argv, 0, NULL, settings))
 		exit(2);
+	in_argp = false;
 	wrong = conflict(settings);
 	if (wrong) {
 		fprintf(stderr, "%s: error: %s\nTry `%s --help' for more information.\n",

@@ -122,3 +122,13 @@ $ fencepost --baseline=b.json fenced.ptx
 $ ls x.ptx
 2 ls: cannot access 'x.ptx': No such file or directory
 = 2
+
+Nothing that could not be written ends with status 0.
+$ fencepost --help > /dev/full
+2 fencepost: error: -: cannot write: No space left on device
+= 2
+$ fencepost --version > /dev/full
+2 fencepost: error: -: cannot write: No space left on device
+= 2
+$ fencepost --version
+1 fencepost FENCEPOST_VERSION
