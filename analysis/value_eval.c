@@ -237,9 +237,8 @@ struct value evaluate_definition(struct evaluation e, uint32_t node)
 }
 
 /* A phi joins its inputs, each under what holds on its way in. */
-static struct value evaluate_phi(struct evaluation e, uint32_t node)
+static struct value join_inputs(struct values *vs, uint32_t node, bool around)
 {
-	struct values *vs = e.values;
 	const struct node *n = &vs->ssa.nodes[node];
 	const struct block *block = &vs->cfg->blocks[n->block];
 	struct value out = range_empty();
@@ -249,7 +248,8 @@ static struct value evaluate_phi(struct evaluation e, uint32_t node)
 		struct context context;
 		uint32_t input = vs->ssa.inputs[n->input + i], fuel = 32;
 
-		if (input >= vs->nsolved || range_is_empty(&vs->at[input]))
+		if (input >= vs->nsolved || range_is_empty(&vs->at[input]) ||
+			(!around && trips_is_back_edge(vs, n->block, i)))
 			continue;
 		if (range_is_top(&vs->at[input], bits) && vs->ssa.nodes[input].kind == NODE_DEF &&
 			!insn_is_arithmetic(&vs->fn->insns[vs->ssa.nodes[input].insn]))
@@ -266,6 +266,21 @@ static struct value evaluate_phi(struct evaluation e, uint32_t node)
 	return out;
 }
 
+static struct value evaluate_phi(struct values *vs, uint32_t node)
+{
+	struct value start, bound, out;
+
+	if (trips_counters(vs, node) == NONE)
+		return join_inputs(vs, node, true);
+	start = join_inputs(vs, node, false);
+	if (!trips_bound(vs, node, &start, &bound))
+		return join_inputs(vs, node, true);
+	if (!vs->narrowing || range_is_empty(&bound))
+		return bound;
+	out = join_inputs(vs, node, true);
+	return range_meet(&out, &bound, node_bits(vs, node));
+}
+
 struct value evaluate_node(struct evaluation e, uint32_t node)
 {
 	struct values *vs = e.values;
@@ -274,7 +289,7 @@ struct value evaluate_node(struct evaluation e, uint32_t node)
 	if (n->kind == NODE_UNDEFINED)
 		return range_empty();
 	if (n->kind == NODE_PHI)
-		return evaluate_phi(e, node);
+		return evaluate_phi(vs, node);
 	struct value v = evaluate_definition(e, node);
 
 	if (n->previous == NONE || n->previous >= vs->nsolved)

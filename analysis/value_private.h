@@ -37,6 +37,13 @@ struct derived_base { /* symbol + key, rounded up to a multiple of 2^log2: the s
 	struct value parent; /* where it can lie */
 };
 
+struct trip { /* a phi of a loop's head that steps by a constant */
+	uint32_t node;
+	int64_t step;
+	bool counts;   /* the loop ends by it */
+	uint32_t next; /* another counter of the same head, or NONE */
+};
+
 struct values {
 	const struct function *fn;
 	const struct cfg *cfg;
@@ -60,6 +67,11 @@ struct values {
 	uint32_t *seen, walk, *stack, stack_cap; /* scratch of that walk; seen: by node */
 	uint32_t *control; /* by block: nearest dominator (or itself) entered on one arm of a branch
 			    */
+	struct trip *trips;
+	uint32_t ntrips;
+	uint32_t *trip_of;  /* by node: index of its trip, or NONE */
+	uint32_t *counters; /* by block: the trip of a counter of this head, or NONE */
+	bool narrowing;	    /* the solver has a solution and makes it better */
 	struct descriptor_kind *descriptors;
 	uint32_t ndescriptors, descriptors_cap;
 	struct derived_base *derived;
@@ -146,6 +158,14 @@ struct value context_apply(const struct context *, uint32_t node, struct value);
 struct value values_join(
 	struct values *, const struct value *, const struct value *, uint32_t bits);
 uint32_t node_bits(const struct values *, uint32_t node);
+
+/* value_trips.c */
+void trips_find(struct values *);
+bool trips_is_back_edge(const struct values *, uint32_t block, uint32_t k);
+/* The first counter whose rounds bound a phi, or NONE; the others follow by `next`. */
+uint32_t trips_counters(const struct values *, uint32_t phi);
+/* What a phi can hold that starts in `start`, by the rounds of its loop; false: not known. */
+bool trips_bound(struct values *, uint32_t phi, const struct value *start, struct value *);
 
 /* value_uniform.c */
 void values_find_uniform(struct values *);

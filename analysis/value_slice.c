@@ -169,6 +169,14 @@ static void order_nodes(struct solver *s)
 		s->rank[s->order[k]] = k;
 }
 
+static void visit_source(struct values *vs, uint32_t source, uint32_t user, bool fill)
+{
+	if (fill)
+		vs->users[vs->user_at[source]++] = user;
+	else
+		vs->user_at[source + 1]++;
+}
+
 static void visit_operand(
 	struct solver *s, const struct operand *o, uint32_t user, bool fill, uint32_t depth)
 {
@@ -177,12 +185,8 @@ static void visit_operand(
 	if (o->kind == OPERAND_REG) {
 		uint32_t node = s->vs->ssa.node_of[o - fn->operands];
 
-		if (node != NONE && node < s->vs->nsolved) {
-			if (fill)
-				s->vs->users[s->vs->user_at[node]++] = user;
-			else
-				s->vs->user_at[node + 1]++;
-		}
+		if (node != NONE && node < s->vs->nsolved)
+			visit_source(s->vs, node, user, fill);
 	}
 	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
 		visit_operand(s, operand_child(fn, o, i), user, fill, depth + 1);
@@ -196,14 +200,10 @@ static void visit_node(struct solver *s, uint32_t node, bool fill)
 	if (n->kind == NODE_PHI) {
 		const struct block *block = &vs->cfg->blocks[n->block];
 
-		for (uint32_t i = 0; i < block->pred.n; i++) {
-			uint32_t input = vs->ssa.inputs[n->input + i];
-
-			if (fill)
-				s->vs->users[s->vs->user_at[input]++] = node;
-			else
-				s->vs->user_at[input + 1]++;
-		}
+		for (uint32_t i = 0; i < block->pred.n; i++)
+			visit_source(vs, vs->ssa.inputs[n->input + i], node, fill);
+		for (uint32_t c = trips_counters(vs, node); c != NONE; c = vs->trips[c].next)
+			visit_source(vs, vs->trips[c].node, node, fill);
 	}
 	if (n->kind != NODE_DEF)
 		return;
@@ -212,12 +212,8 @@ static void visit_node(struct solver *s, uint32_t node, bool fill)
 	if (insn_is_arithmetic(insn) || insn->op == OP_shfl)
 		for (uint32_t k = 1; k < insn->count; k++)
 			visit_operand(s, insn_operand(vs->fn, insn, k), node, fill, 0);
-	if (n->previous != NONE && n->previous < vs->nsolved) {
-		if (fill)
-			s->vs->users[s->vs->user_at[n->previous]++] = node;
-		else
-			s->vs->user_at[n->previous + 1]++;
-	}
+	if (n->previous != NONE && n->previous < vs->nsolved)
+		visit_source(vs, n->previous, node, fill);
 }
 
 static void index_users(struct solver *s)
@@ -242,5 +238,6 @@ void solver_slice(struct solver *s)
 {
 	slice(&(struct slicer){.vs = s->vs});
 	order_nodes(s);
+	trips_find(s->vs);
 	index_users(s);
 }

@@ -159,7 +159,9 @@ static void solve_all(struct solver *s)
 		for (uint32_t i = 0; i < vs->nsolved; i++)
 			vs->at[i] = range_top(node_bits(vs, i));
 	} else {
+		vs->narrowing = true;
 		narrow(s);
+		vs->narrowing = false;
 	}
 }
 

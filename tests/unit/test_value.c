@@ -15,6 +15,9 @@ struct row {
 };
 
 #define STORE "mov.u32 %r8, tile;\nadd.s32 %r9, %r8, %r7;\nst.shared.u32 [%r9], 0;\n"
+#define ROUNDS                                                                                     \
+	"ld.param.u32 %r1, [out];\nand.b32 %r2, %r1, 3;\nmov.u32 %r7, 0;\n"                        \
+	"setp.eq.s32 %p0, %r2, 0;\n@%p0 bra E;\n"
 #define TID "mov.u32 %r0, %tid.x;\n"
 
 static const struct row rows[] = {
@@ -40,6 +43,32 @@ static const struct row rows[] = {
 		"mov.u32 %r1, 0;\nL: shl.b32 %r7, %r1, 5;\n" STORE
 		"add.s32 %r1, %r1, 1;\nsetp.lt.s32 %p0, %r1, 10;\n@%p0 bra L;\nret;",
 		"tile+[0,288]/32"},
+	{"a pointer beside a counter",
+		ROUNDS "neg.s32 %r3, %r2;\nL:\n" STORE
+		       "add.s32 %r7, %r7, 64;\nadd.s32 %r3, %r3, 1;\nsetp.ne.s32 %p1, %r3, "
+		       "0;\n@%p1 bra L;\nE: ret;",
+		"tile+[0,128]/64"},
+	{"a pointer that runs down beside one that counts down",
+		ROUNDS "mov.u32 %r7, 512;\nL:\n" STORE
+		       "add.s32 %r7, %r7, -64;\nsub.s32 %r2, %r2, 1;\nsetp.gt.s32 %p1, %r2, "
+		       "0;\n@%p1 bra L;\nE: ret;",
+		"tile+[384,512]/64"},
+	{"a counter that goes round and round bounds nothing",
+		"mov.u32 %r7, 0;\nmov.u32 %r3, 0;\nL:\n" STORE
+		"add.s32 %r7, %r7, 64;\nadd.s32 %r3, %r3, -2147483648;\nsetp.ne.s32 %p1, %r3, "
+		"1;\n@%p1 bra L;\nret;",
+		"tile+[0,2147483584]/64"},
+	{"two that decide do not bound each other",
+		"ld.param.u32 %r1, [out];\nsetp.eq.s32 %p2, %r1, 0;\nmov.u32 %r7, 0;\nmov.u32 "
+		"%r3, 0;\nL:\n" STORE "add.s32 %r7, %r7, 64;\nadd.s32 %r3, %r3, 1;\n"
+		"setp.ne.s32 %p1, %r3, %r1;\n@%p1 bra L;\nsetp.ne.s32 %p1, %r7, %r1;\n"
+		"@%p1 bra L;\nret;",
+		"tile+[0,2147483584]/64"},
+	{"a pointer that steps on one way around only",
+		ROUNDS "mov.u32 %r4, 512;\nneg.s32 %r3, %r2;\nL:\n" STORE
+		       "add.s32 %r3, %r3, 1;\nsetp.lt.u32 %p2, %r1, 77;\n@%p2 bra S;\n"
+		       "add.s32 %r7, %r7, 64;\nS: setp.ne.s32 %p1, %r3, 0;\n@%p1 bra L;\nE: ret;",
+		"tile+[0,2147483584]/64"},
 	{"remainder by multiplication",
 		"ld.param.u32 %r1, [out];\nmul.hi.u32 %r2, %r1, 1321528399;\nshr.u32 %r3, %r2, 2;\n"
 		"mul.lo.s32 %r4, %r3, 13;\nsub.s32 %r7, %r1, %r4;\n" STORE "ret;",

@@ -285,6 +285,79 @@ static void loop(struct writer *w, uint32_t depth)
 		counter, step, end, counter, from + rounds * step, label);
 }
 
+struct rounds_loop {
+	uint32_t label, counter, beside, form;
+};
+
+/* Counts one round, and goes around again or leaves. */
+static void close_round(struct writer *w, const struct rounds_loop *l)
+{
+	static const char *const test[] = {"ne.s32", "ne.s32", "lt.s32", "ne.u32", "ge.s32"};
+	static const char *const end[] = {"0", "0", "%r47", "2", "1"};
+
+	put(w, "add.s32 %%r%u, %%r%u, %d;\n", l->counter, l->counter,
+		l->form == 1 || l->form == 4 ? -1 : 1);
+	put(w, "setp.%s %%p9, %%r%u, %s;\n", test[l->form], l->counter, end[l->form]);
+	if (!pick(w, 5))
+		put(w, "setp.%s.s32 %%p8, %%r%u, %" PRId64 ";\nand.pred %%p9, %%p9, %%p8;\n",
+			pick(w, 2) ? "lt" : "ne", l->beside, constant(w));
+	put(w, "@%%p9 bra N%u;\nbra X%u;\n", l->label, l->label);
+}
+
+static void step_beside(struct writer *w, uint32_t s, int64_t step)
+{
+	switch (pick(w, 4)) {
+	case 0:
+		put(w, "sub.s32 %%r%u, %%r%u, %" PRId64 ";\n", s, s, -step);
+		break;
+	case 1:
+		put(w, "mov.b32 %%r48, %" PRId64 ";\nadd.s32 %%r%u, %%r48, %%r%u;\n", step, s, s);
+		break;
+	case 2:
+		put(w, "add.s32 %%r48, %%r%u, %" PRId64 ";\nadd.s32 %%r%u, %%r48, 4;\n", s,
+			step - 4, s);
+		break;
+	default:
+		put(w, "add.s32 %%r%u, %%r%u, %" PRId64 ";\n", s, s, step);
+	}
+}
+
+/* Rounds that one register counts, with another that steps beside it; now and then the other
+ * decides too, or does not step alike on every way around. */
+static void remainder_loop(struct writer *w, uint32_t depth)
+{
+	struct rounds_loop l = {
+		w->labels++, 24 + w->counters++ % 10, 34 + w->counters % 6, pick(w, 5)};
+	static const int from[] = {0, 0, 0, -2, 5};
+	uint32_t other = pick(w, 6);
+	int64_t step = constant(w);
+	char start[32];
+
+	put(w, "and.b32 %%r47, %%r%u, %u;\n", pick(w, REGS), 1 + pick(w, 7));
+	put(w, "setp.eq.s32 %%p8, %%r47, 0;\n@%%p8 bra X%u;\n", l.label);
+	put(w, "mov.b32 %%r%u, %s;\n", l.beside, pick(w, 3) ? "tile" : source(w, start));
+	if (l.form < 2)
+		put(w, "%s.s32 %%r%u, %%r47;\n", l.form ? "mov" : "neg", l.counter);
+	else
+		put(w, "mov.b32 %%r%u, %d;\n", l.counter, from[l.form]);
+	put(w, "N%u:\n", l.label);
+	if (depth < 3)
+		block(w, depth + 1);
+	put(w, "mov.b32 %%r%u, %%r%u;\n", pick(w, REGS), l.beside);
+	if (other < 2) { /* around by a way of its own, or to the common end without a step */
+		put(w, "setp.lt.s32 %%p8, %%r%u, 9;\n@%%p8 bra S%u;\n", pick(w, REGS), l.label);
+		step_beside(w, l.beside, step);
+		if (other)
+			close_round(w, &l);
+		put(w, "S%u:\n", l.label);
+		step = other ? step + pick(w, 2) * 16 : step;
+	}
+	if (other)
+		step_beside(w, l.beside, step);
+	close_round(w, &l);
+	put(w, "X%u:\n", l.label);
+}
+
 static void branch(struct writer *w, uint32_t depth)
 {
 	uint32_t label = w->labels++, p = pick(w, 5);
@@ -307,8 +380,10 @@ static void block(struct writer *w, uint32_t depth)
 		uint32_t kind = pick(w, 12);
 
 		w->left--;
-		if (kind == 0 && depth < 3)
+		if (kind == 0 && depth < 3 && pick(w, 3))
 			loop(w, depth);
+		else if (kind == 0 && depth < 3)
+			remainder_loop(w, depth);
 		else if (kind <= 2 && depth < 4)
 			branch(w, depth);
 		else if (kind <= 4)
