@@ -326,6 +326,35 @@ static void drop_spare(struct planner *p)
 	try_all(p);
 }
 
+/* The edges that come back without a fence, for one that was placed late; it stays. */
+static void note_settled(struct planner *p, uint32_t point)
+{
+	uint8_t width = p->scene.width[point];
+
+	does_without(p, point, 0, &p->settles[point]);
+	scene_place(&p->scene, point, width);
+}
+
+/* The predicates told apart are those of the fences in the text, and there is room for few: once
+ * the new fences stand there, others may be left out than the plan counted on. So what is judged in
+ * the end is the text as it will be read again; what it shows is fenced too, and nothing taken
+ * away. */
+static void settle(struct planner *p)
+{
+	uint8_t *width = ARENA_NEW(p->scene.arena, uint8_t, p->scene.points.graph.n);
+
+	memcpy(width, p->scene.width, p->scene.points.graph.n);
+	for (uint32_t round = 0; round < ROUNDS_MOST; round++) {
+		scene_prepare(&p->scene);
+		if (holds(p))
+			break;
+		place_all(p);
+	}
+	for (uint32_t k = 0; k < p->scene.points.graph.n; k++)
+		if (p->scene.width[k] != width[k] && scene_representative(&p->scene, k) == k)
+			note_settled(p, k);
+}
+
 /* ---- what comes out ---- */
 
 static const char *reason_unfixable(const struct planner *p, const struct edge *edge)
@@ -569,6 +598,7 @@ void plan_fences(
 		choose_targets(p);
 		place_all(p);
 		drop_spare(p);
+		settle(p);
 		list_unfixable(p);
 		emit_insertions(p);
 	}
