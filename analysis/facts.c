@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: accesses with their addresses. Out: the facts of the flow, for each async access the facts that
- * make an edge with it, and for each fence the facts it settles (ptx-proxies 1.3).
- * Invariant: an access without a fact can be in no edge.
+ * In: accesses with their addresses. Out: the facts of the flow, for each async access the facts
+ * that make an edge with it, and for each fence the facts it settles (ptx-proxies 1.3). Invariant:
+ * an access without a fact can be in no edge.
  */
 #include "analysis/facts.h"
 
@@ -78,16 +78,15 @@ static void add_facts(struct collector *c, uint32_t access, uint8_t space)
 	bool cross = c->crossing && (space != SPACE_SHARED || c->peers);
 
 	for (uint8_t form = 0; form < FORM_COUNT; form++) {
-		bool wanted = form == FORM_PENDING || (form == FORM_INFLIGHT && (g->cp_async || g->st_async)) ||
-			(form > FORM_INFLIGHT && cross);
+		bool wanted = form == FORM_PENDING ||
+			      (form == FORM_INFLIGHT && (g->cp_async || g->st_async)) ||
+			      (form > FORM_INFLIGHT && cross);
 
 		id[form] = NONE;
 		if (!wanted)
 			continue;
-		struct fact f = {.access = access,
-			.space = space,
-			.form = form,
-			.reads_only = !g->writes};
+		struct fact f = {
+			.access = access, .space = space, .form = form, .reads_only = !g->writes};
 
 		id[form] = facts->n;
 		ARENA_PUSH(c->unit->arena, facts->v, facts->n, c->cap, f);
@@ -109,7 +108,8 @@ static void fill_rows(struct collector *c, const uint8_t *meets, const uint32_t 
 			uint32_t g = generics[i];
 			uint8_t meet = meets[(size_t)i * nasyncs + k];
 
-			for (uint32_t f = facts->first_of[g]; meet && f < facts->first_of[g + 1]; f++) {
+			for (uint32_t f = facts->first_of[g]; meet && f < facts->first_of[g + 1];
+				f++) {
 				if (!(fact_spaces(&v[g], meet) & facts->v[f].space) ||
 					!makes_edge(&facts->v[f], &v[a]))
 					continue;
@@ -135,8 +135,7 @@ static uint8_t meeting(struct collector *c, uint32_t g, uint32_t a)
 		return 0;
 	if (x->cp_async && x->writes && unit->options->cp_async_trust && !(spaces & SPACE_GLOBAL))
 		return 0;
-	struct overlap o =
-		access_overlap(unit->values, &unit->accesses, g, a, unit->options, NULL);
+	struct overlap o = access_overlap(unit->values, &unit->accesses, g, a, unit->options, NULL);
 
 	if (!o.may) {
 		c->facts->pairs_ruled_out++;
@@ -218,7 +217,8 @@ static bool settles(enum fence_kind kind, const struct fact *f)
 	case FENCE_ASYNC_GLOBAL:
 		return f->space == SPACE_GLOBAL;
 	case FENCE_ASYNC_CTA:
-		/* what a peer wrote through mapa lies, on arrival, in this CTA's own shared memory */
+		/* what a peer wrote through mapa lies, on arrival, in this CTA's own shared memory
+		 */
 		return arrived ? f->space == SPACE_CLUSTER : f->space == SPACE_SHARED;
 	case FENCE_GENERIC_RELEASE:
 		return !arrived && f->space == SPACE_SHARED;
@@ -237,15 +237,15 @@ static bool settles(enum fence_kind kind, const struct fact *f)
 	return false;
 }
 
-/* --strict: between CTAs the waiting side's fence counts only behind one of the writer's (spec 3.3), but
- * where the writer has no point for one. */
+/* --strict: between CTAs the waiting side's fence counts only behind one of the writer's
+ * (spec 3.3), but where the writer has no point for one. */
 static bool wants_both(const struct unit *unit, const struct fact *f)
 {
-	return unit->options->strict && f->form == FORM_ARRIVED && f->sibling[FORM_INFLIGHT] == NONE;
+	return unit->options->strict && f->form == FORM_ARRIVED &&
+	       f->sibling[FORM_INFLIGHT] == NONE;
 }
 
-void facts_fence_effects(
-	struct unit *unit, const struct facts *facts, struct fence_effect *by_kind)
+void facts_fence_effects(struct unit *unit, const struct facts *facts, struct fence_effect *by_kind)
 {
 	for (uint32_t kind = 0; kind <= FENCE_OTHER; kind++) {
 		by_kind[kind].kill = bits_new(unit->arena, facts->n);

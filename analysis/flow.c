@@ -11,9 +11,9 @@
  *   async access     meets what is pending: an edge
  *
  * Joins are unions and sets only grow, so the worklist ends; a union may claim a pending access
- * that no real path has, never lose one. Sets with _if[L] are the same facts seen from the threads in
- * which predicate L holds: a fence under L clears only them, a path on which L is false clears them
- * vacuously, so that `if (p) fence` and a later `if (p) bulk store` go together (spec 2.4).
+ * that no real path has, never lose one. Sets with _if[L] are the same facts seen from the threads
+ * in which predicate L holds: a fence under L clears only them, a path on which L is false clears
+ * them vacuously, so that `if (p) fence` and a later `if (p) bulk store` go together (spec 2.4).
  */
 #include "analysis/flow_state.h"
 
@@ -35,7 +35,8 @@ static void set_everywhere(struct flow_setup *s, uint32_t fact, uint32_t fails)
 }
 
 /* The FENCED siblings of the facts of `from` that the fence settles, for facts that have one. */
-static void fenced_siblings(struct flow_setup *s, struct bits from, struct bits kill, struct bits to)
+static void fenced_siblings(
+	struct flow_setup *s, struct bits from, struct bits kill, struct bits to)
 {
 	for (uint32_t w = 0; w < from.nwords; w++) {
 		uint64_t hit = from.words[w] & kill.words[w];
@@ -80,14 +81,14 @@ static void bits_and_either(struct bits to, struct bits a, struct bits b)
 		to.words[i] &= a.words[i] | b.words[i];
 }
 
-static void do_fence(struct flow_setup *s, enum fence_kind kind, const struct insn *guarded, uint32_t at)
+static void do_fence(
+	struct flow_setup *s, enum fence_kind kind, const struct insn *guarded, uint32_t at)
 {
 	struct bits kill = s->fence[kind].kill;
 	struct state *now = &s->now;
 	bool always = !guarded || guarded->guard == NONE;
-	uint32_t under = always
-		? NONE
-		: flow_literal(s, at, guarded->guard, guarded->guard_negated);
+	uint32_t under =
+		always ? NONE : flow_literal(s, at, guarded->guard, guarded->guard_negated);
 
 	if (always) {
 		fenced_siblings(s, now->own, kill, now->own);
@@ -116,7 +117,8 @@ static void do_fence(struct flow_setup *s, enum fence_kind kind, const struct in
 		bits_and_either(now->own, now->own_if[under], now->own_if[other]);
 		if (!s->own_only) {
 			bits_or(now->foreign, now->foreign_if[under]);
-			bits_and_either(now->foreign, now->foreign_if[under], now->foreign_if[other]);
+			bits_and_either(
+				now->foreign, now->foreign_if[under], now->foreign_if[other]);
 		}
 	}
 }
@@ -156,24 +158,27 @@ static bool is_cp_async(const struct flow_setup *s, uint32_t fact)
 }
 
 /* wait_group waits for copies that were committed only; what may not have been, stays in flight. */
-static bool waits_for(const struct flow_setup *s, uint32_t insn, uint32_t fact)
+static bool waits_for(const struct flow_setup *s, uint32_t insn, uint32_t access)
 {
 	return !s->uncommitted || !s->uncommitted[insn].words ||
-		!bits_has(s->uncommitted[insn], s->facts.v[fact].access);
+	       !bits_has(s->uncommitted[insn], access);
+}
+
+bool flow_wait_completes(const struct flow_setup *s, uint32_t insn, uint32_t access)
+{
+	return waits_for_all(s, insn) && waits_for(s, insn, access);
 }
 
 /* cp.async.wait: what was in flight is complete and from now on needs its fence; with N > 0 some
  * groups may still be in flight. */
 static void do_wait(struct flow_setup *s, uint32_t insn)
 {
-	bool all = waits_for_all(s, insn);
-
 	for (uint32_t f = bits_next(s->facts.inflight, 0); f != NONE;
 		f = bits_next(s->facts.inflight, f + 1)) {
 		if (!bits_has(s->now.own, f) || !is_cp_async(s, f))
 			continue;
 		set_everywhere(s, s->facts.v[f].sibling[FORM_PENDING], NONE);
-		if (!all || !waits_for(s, insn, f))
+		if (!flow_wait_completes(s, insn, s->facts.v[f].access))
 			continue;
 		bits_clear(s->now.own, f);
 		for (uint32_t l = 0; l < s->nliterals; l++)
@@ -200,8 +205,8 @@ static void cross(struct flow_setup *s, struct bits set)
 }
 
 /* What a release publishes of a set, into `out`. */
-static void publish(struct flow_setup *s, const struct sync_site *site, struct bits set,
-	struct bits out)
+static void publish(
+	struct flow_setup *s, const struct sync_site *site, struct bits set, struct bits out)
 {
 	if (site->cp_async || site->self) {
 		bits_zero(out);
@@ -222,7 +227,8 @@ static void publish(struct flow_setup *s, const struct sync_site *site, struct b
 		cross(s, out);
 }
 
-/* The barrier of all threads that a release belongs to may be passed without waiting (bar.arrive). */
+/* The barrier of all threads that a release belongs to may be passed without waiting (bar.arrive).
+ */
 static bool sends_to_full(const struct flow_setup *s, const struct ids *to)
 {
 	for (uint32_t i = 0; i < to->n; i++)
@@ -237,24 +243,28 @@ static void do_release(struct flow_setup *s, uint32_t number)
 	const struct ids *to = &s->handoffs.to[number];
 	const struct insn *insn = site->is_exit ? NULL : &s->unit->fn->insns[site->insn];
 	uint32_t under = insn && insn->guard != NONE
-		? flow_literal(s, site->insn, insn->guard, insn->guard_negated)
-		: NONE;
+				 ? flow_literal(s, site->insn, insn->guard, insn->guard_negated)
+				 : NONE;
 	bool grew = false, widened = false;
 
 	if (!to->n)
 		return;
 	publish(s, site, under == NONE ? s->now.own : s->now.own_if[under], s->scratch);
 	grew |= bits_or(s->sent_own[number], s->scratch);
-	if (!site->resets && !site->cp_async && !site->self && !site->is_exit) {
+	if (!site->cp_async && !site->self && !site->is_exit) {
 		publish(s, site, under == NONE ? s->now.foreign : s->now.foreign_if[under],
 			s->scratch);
+		/* all else is in somebody's own set */
+		if (site->resets)
+			bits_and(s->scratch, s->deferred);
 		grew |= bits_or(s->sent_foreign[number], s->scratch);
 	}
 	if (sends_to_full(s, to)) {
 		widened = bits_or(s->fresh_at[number], s->now.fresh);
 		widened |= (s->now.uncovered & ~s->uncovered_at[number]) != 0;
 		s->uncovered_at[number] |= s->now.uncovered;
-		/* a fence before the arrive says nothing about what others do until the next barrier */
+		/* a fence before the arrive says nothing about what others do until the next
+		 * barrier */
 		s->now.uncovered = UINT32_MAX;
 	}
 	if (!grew && !widened)
@@ -269,10 +279,10 @@ static void do_release(struct flow_setup *s, uint32_t number)
 	}
 }
 
-/* Facts that a leader has fenced for everybody: every thread had handed them over at the last barrier
- * of all threads, a fence has since run in a thread that certainly exists, and nobody has made them
- * anew. G -> barrier -> fence -> this barrier -> A is then ordered (ptx-proxies 1.2: any thread of the
- * block of A may fence). */
+/* Facts that a leader has fenced for everybody: every thread had handed them over at the last
+ * barrier of all threads, a fence has since run in a thread that certainly exists, and nobody has
+ * made them anew. G -> barrier -> fence -> this barrier -> A is then ordered (ptx-proxies 1.2: any
+ * thread of the block of A may fence). */
 static void find_suppressed(struct flow_setup *s, uint32_t acquire)
 {
 	const struct ids *from = &s->handoffs.from[acquire];
@@ -320,6 +330,10 @@ static void do_acquire(struct flow_setup *s, uint32_t number)
 	if (site->full && !guarded) {
 		bits_zero(s->now.fresh);
 		s->now.uncovered = UINT32_MAX;
+	} else {
+		bits_copy(s->scratch2, received);
+		bits_and(s->scratch2, s->deferred);
+		bits_or(s->now.fresh, s->scratch2);
 	}
 	bits_or(s->now.foreign, received);
 	for (uint32_t l = 0; l < s->nliterals; l++)
@@ -331,8 +345,8 @@ static void do_async(struct flow_setup *s, const struct event *e, const struct v
 {
 	const struct insn *insn = &s->unit->fn->insns[e->insn];
 	uint32_t under = insn->guard == NONE
-		? NONE
-		: flow_literal(s, e->insn, insn->guard, insn->guard_negated);
+				 ? NONE
+				 : flow_literal(s, e->insn, insn->guard, insn->guard_negated);
 	struct bits own = under == NONE ? s->now.own : s->now.own_if[under];
 	struct bits foreign = under == NONE ? s->now.foreign : s->now.foreign_if[under];
 
@@ -348,11 +362,9 @@ static void do_literal(struct flow_setup *s, uint32_t l)
 	s->now.uncovered |= UINT32_C(3) << (2 * l);
 }
 
-void flow_step(struct flow_setup *s, uint32_t number, bool solving,
-	const struct visitor *visitor)
+void flow_step(struct flow_setup *s, uint32_t number, bool solving, const struct visitor *visitor)
 {
 	const struct event *e = &s->events[number];
-
 
 	if (visitor && visitor->before)
 		visitor->before(visitor->data, number);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * In: a unit with its accesses and hand-offs. Out: per block the events that the flow looks at, the
- * predicates under which fences run (literals), and the sets of the solver. Ten thousand instructions
- * become a few hundred events. Invariant: what changes or reads the state of the flow is an event.
+ * predicates under which fences run (literals), and the sets of the solver. Ten thousand
+ * instructions become a few hundred events. Invariant: what changes or reads the state of the flow
+ * is an event.
  */
 #include "analysis/commits.h"
 #include "analysis/flow_state.h"
@@ -136,11 +137,13 @@ static void find_literals(struct flow_setup *s, const struct fence_view *view)
 
 	for (uint32_t i = 0; view && i < view->nplaced; i++)
 		bits_set(placed, view->placed[i].before);
-	/* there is room for few, so the order counts: a planned fence must stand in it where it will
-	 * stand once it is in the text, else the output of a rewrite would be judged otherwise */
+	/* there is room for few, so the order counts: a planned fence must stand in it where it
+	 * will stand once it is in the text, else the output of a rewrite would be judged otherwise
+	 */
 	for (uint32_t pass = 0; pass < 2; pass++) {
 		for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-			uint8_t fence = view && view->existing ? view->existing[i] : unit->effects[i].fence;
+			uint8_t fence =
+				view && view->existing ? view->existing[i] : unit->effects[i].fence;
 
 			if (unit->cfg.block_of[i] == NONE)
 				continue;
@@ -178,7 +181,8 @@ static struct bits *literal_definitions(struct flow_setup *s)
 		for (uint32_t negated = 0; negated < 2; negated++) {
 			uint32_t l = flow_literal(s, i, insn->guard, negated);
 
-			if (l == NONE || value_number_invariant(unit->values, s->literals[l].number))
+			if (l == NONE ||
+				value_number_invariant(unit->values, s->literals[l].number))
 				continue;
 			struct ids defs = value_definitions(unit->values, i, insn->guard);
 
@@ -234,16 +238,19 @@ static void events_of_insn(struct flow_setup *s, struct event_list *list, uint32
 		;
 	*next_access = end;
 	if (complete.n)
-		event_add(s, list, (struct event){.insn = i, .kind = EVENT_COMPLETE, .facts = complete});
+		event_add(s, list,
+			(struct event){.insn = i, .kind = EVENT_COMPLETE, .facts = complete});
 	for (uint32_t l = 0; literals.words && l < s->nliterals; l++)
 		if (bits_has(literals, l))
-			event_add(s, list, (struct event){.insn = i, .kind = EVENT_LITERAL, .arg = l});
+			event_add(s, list,
+				(struct event){.insn = i, .kind = EVENT_LITERAL, .arg = l});
 	if (e->fence != FENCE_NONE)
 		event_add(s, list, (struct event){.insn = i, .kind = EVENT_FENCE});
 	for (uint32_t k = first; k < end; k++)
 		if (unit->accesses.v[k].proxy == PROXY_GENERIC &&
 			s->facts.first_of[k] < s->facts.first_of[k + 1])
-			event_add(s, list, (struct event){.insn = i, .kind = EVENT_ACCESS, .arg = k});
+			event_add(
+				s, list, (struct event){.insn = i, .kind = EVENT_ACCESS, .arg = k});
 	if (e->sync == SYNC_CPASYNC_WAIT)
 		event_add(s, list, (struct event){.insn = i, .kind = EVENT_WAIT});
 	if (site != NONE && s->handoffs.sites[site].releases)
@@ -252,7 +259,8 @@ static void events_of_insn(struct flow_setup *s, struct event_list *list, uint32
 		event_add(s, list, (struct event){.insn = i, .kind = EVENT_ACQUIRE, .arg = site});
 	for (uint32_t k = first; k < end; k++)
 		if (unit->accesses.v[k].proxy == PROXY_ASYNC && s->facts.row[k].words)
-			event_add(s, list, (struct event){.insn = i, .kind = EVENT_ASYNC, .arg = k});
+			event_add(
+				s, list, (struct event){.insn = i, .kind = EVENT_ASYNC, .arg = k});
 }
 
 /* The accesses come sorted by instruction: the first one at or after an instruction. */
@@ -339,8 +347,7 @@ void flow_merge_events(struct flow_setup *s, const struct fence_view *view)
 			for (; p < nplaced && placed[p].before < block->first + block->count &&
 				placed[p].before <= s->base[k].insn && !placed[p].behind;
 				p++)
-				s->events[s->nevents++] = (struct event){
-					.insn = placed[p].before,
+				s->events[s->nevents++] = (struct event){.insn = placed[p].before,
 					.kind = EVENT_PLACED,
 					.fence = placed[p].kind};
 			s->events[s->nevents++] = s->base[k];
@@ -378,11 +385,12 @@ static uint64_t bytes_of_sets(const struct flow_setup *s)
 {
 	uint64_t set = (s->facts.n + 63) / 64 * sizeof(uint64_t);
 
-	return set * (s->unit->cfg.n * (3 + 2 * (uint64_t)s->nliterals) + 4 * (uint64_t)s->handoffs.n);
+	return set *
+	       (s->unit->cfg.n * (3 + 2 * (uint64_t)s->nliterals) + 4 * (uint64_t)s->handoffs.n);
 }
 
-/* Twenty thousand accesses in a hundred thousand blocks are more than the sets are made for: first the
- * literals go, which only costs precision; then the function is incomplete. */
+/* Twenty thousand accesses in a hundred thousand blocks are more than the sets are made for: first
+ * the literals go, which only costs precision; then the function is incomplete. */
 static bool fits(struct flow_setup *s)
 {
 	if (bytes_of_sets(s) > SETS_MAX)
@@ -423,6 +431,27 @@ static void prepare_sets(struct flow_setup *s)
 	s->seen = ARENA_NEW(arena, uint32_t, unit->cfg.n);
 }
 
+/* Data that an mbarrier hands over when they are complete (cp.async.mbarrier.arrive, st.async): who
+ * waits there has them while their own thread, which need not wait, has them in flight. */
+static void find_deferred(struct flow_setup *s)
+{
+	const struct access *v = s->unit->accesses.v;
+
+	s->deferred = bits_new(s->unit->arena, s->facts.n);
+	for (uint32_t r = 0; r < s->handoffs.n; r++) {
+		const struct sync_site *site = &s->handoffs.sites[r];
+
+		for (uint32_t f = 0; f < s->facts.n && (site->cp_async || site->self); f++) {
+			const struct fact *fact = &s->facts.v[f];
+			const struct access *g = &v[fact->access];
+
+			if (fact->form != FORM_INFLIGHT && fact->sibling[FORM_INFLIGHT] != NONE &&
+				(site->self ? g->insn == site->insn : g->cp_async))
+				bits_set(s->deferred, f);
+		}
+	}
+}
+
 struct flow_setup *flow_prepare(struct unit *unit)
 {
 	struct flow_setup *s = ARENA_NEW(unit->arena, struct flow_setup, 1);
@@ -435,6 +464,7 @@ struct flow_setup *flow_prepare(struct unit *unit)
 		return s;
 	facts_fence_effects(unit, &s->facts, s->fence);
 	s->uncommitted = commits_missing(unit);
+	find_deferred(s);
 	find_literals(s, NULL);
 	if (fits(s))
 		prepare_sets(s);
@@ -463,6 +493,7 @@ struct flow_setup *flow_prepare_with(struct flow_setup *from, const struct fence
 	s->facts = from->facts;
 	s->complete = from->complete;
 	s->uncommitted = from->uncommitted;
+	s->deferred = from->deferred;
 	memcpy(s->fence, from->fence, sizeof(s->fence));
 	find_literals(s, view);
 	if (bytes_of_sets(s) > SETS_MAX)

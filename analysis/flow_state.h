@@ -59,6 +59,7 @@ struct flow_setup {
 	struct handoffs handoffs;
 	struct facts facts;
 	struct fence_effect fence[FENCE_OTHER + 1];
+	struct bits deferred;     /* facts that others can have while their own thread has them in flight */
 	struct literal literals[LITERALS_MAX];
 	uint32_t nliterals;
 	struct ids *complete;     /* by instruction: load facts that are complete there */
@@ -101,6 +102,8 @@ void flow_enter(struct flow_setup *, uint32_t block);
 /* Runs one event on setup->now: the only place where the state changes. `solving`: sets may grow. */
 void flow_step(struct flow_setup *, uint32_t event, bool solving,
 	const struct visitor *);
+/* A cp.async.wait behind which nothing of the copy `access` is in flight. */
+bool flow_wait_completes(const struct flow_setup *, uint32_t insn, uint32_t access);
 /* The literal that a guard is, or NONE. */
 uint32_t flow_literal(const struct flow_setup *, uint32_t insn, uint32_t reg, bool negated);
 /* Event numbers of a block. */

@@ -128,6 +128,24 @@ static const struct row rows[] = {
 		"cp.async.ca.shared.global [tile], [source], 4;\ncp.async.commit_group;\ncp.async.wait_group 1;\n"
 		"fence.proxy.async.shared::cta;\ncp.async.wait_group 0;\n" COPY "ret;",
 		"1>6o", "3,5|6"},
+	{"cp.async data that its mbarrier hands over go on through a barrier of all threads",
+		"cp.async.ca.shared.global [tile], [source], 4;\n"
+		"cp.async.mbarrier.arrive.noinc.shared.b64 [full];\nL:\n"
+		"mbarrier.try_wait.parity.shared.b64 %p1, [full], 0;\n@!%p1 bra L;\nbar.sync 0;\n" COPY "ret;",
+		"1>7f", "w4|6,7"},
+	{"cp.async data that its mbarrier hands over, fenced before the barrier of all threads",
+		"cp.async.ca.shared.global [tile], [source], 4;\n"
+		"cp.async.mbarrier.arrive.noinc.shared.b64 [full];\nL:\n"
+		"mbarrier.try_wait.parity.shared.b64 %p1, [full], 0;\n@!%p1 bra L;\n"
+		"fence.proxy.async.shared::cta;\nbar.sync 0;\n" COPY "ret;",
+		"", ""},
+	{"a leader's fence before it waits for cp.async data does not cover them",
+		"mov.u32 %r1, %tid.x;\nsetp.ne.s32 %p1, %r1, 0;\nbar.sync 0;\n"
+		"cp.async.ca.shared.global [tile], [source], 4;\n"
+		"cp.async.mbarrier.arrive.noinc.shared.b64 [full];\n@%p1 bra L;\n"
+		"fence.proxy.async.shared::cta;\nL:\n"
+		"mbarrier.try_wait.parity.shared.b64 %p2, [full], 0;\n@!%p2 bra L;\nbar.sync 0;\n" COPY "ret;",
+		"4>12f", "w9|11,12"},
 	{"two threads, the writer's own fence before the barrier",
 		"st.shared.u32 [tile], 1;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n" COPY "ret;", "", ""},
 	{"the issuer's fence behind the barrier",
