@@ -8,6 +8,7 @@
 
 #include "analysis/barrier.h"
 #include "analysis/findings.h"
+#include "analysis/flow_state.h"
 
 void misplaced_prepare(
 	struct scene *scene, const struct flow *flow, struct misplaced_search *search)
@@ -99,22 +100,38 @@ static const char *on_the_way(
 	return "not on every path from the generic access";
 }
 
+/* Of the waits behind a copy those that complete it for certain, else all. */
+static uint32_t completing(const struct misplaced_search *search, const struct demand *demand,
+	uint32_t copy, uint32_t *to)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < demand->nsources; i++)
+		if (flow_wait_completes(search->scene->setup, demand->sources[i], copy))
+			to[n++] = demand->sources[i];
+	if (n)
+		return n;
+	memcpy(to, demand->sources, sizeof(*to) * demand->nsources);
+	return demand->nsources;
+}
+
 /* Between the issue of a cp.async and the wait that completes it nothing is fenced. */
 static bool before_wait(struct misplaced_search *search, uint32_t insn, const struct demand *demand)
 {
 	const struct unit *unit = search->scene->unit;
+	struct arena *arena = search->scene->arena;
 
 	for (uint32_t i = 0; i < demand->nedges; i++) {
 		const struct edge *edge = &search->flow->edges[demand->edges[i]];
 
 		if (!edge->cp_async)
 			continue;
+		uint32_t *waits = ARENA_NEW(arena, uint32_t, demand->nsources + 1);
 		struct demand flight = {.sources = &unit->accesses.v[edge->generic].insn,
 			.nsources = 1,
-			.sinks = demand->sources,
-			.nsinks = demand->nsources,
-			.pending =
-				bits_new(search->scene->arena, search->scene->points.graph.n + 1)};
+			.sinks = waits,
+			.nsinks = completing(search, demand, edge->generic, waits),
+			.pending = bits_new(arena, search->scene->points.graph.n + 1)};
 
 		memset(flight.pending.words, 0xff, sizeof(uint64_t) * flight.pending.nwords);
 		ways_of(&search->ways, &flight, WAY_ANY, search->scratch);
