@@ -224,19 +224,19 @@ static uint8_t level_of(const struct analysis_options *options, const struct ite
 }
 
 /* Order-free over the pairs, so that the order of unrolled copies does not matter. */
-static uint64_t group_print(const struct analysis_view *view, const struct item *v, uint32_t n)
+static uint64_t group_print(struct prints *prints, const struct item *v, uint32_t n)
 {
-	const struct function *fn = view->unit->fn;
+	const struct function *fn = prints->fn;
 	uint32_t symbol = fn->module->functions[fn->index].symbol;
 	struct slice name = names_text(fn->module->names, fn->module->symbols[symbol].name);
 	const char *rule = rule_text(v[0].rule);
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t one = fingerprint_insn(FINGERPRINT_SEED, fn, v[i].generic);
+		uint64_t one = fingerprint_insn(prints, FINGERPRINT_SEED, v[i].generic);
 
-		one = fingerprint_insn(one, fn, v[i].async);
-		sum += fingerprint_insn(one, fn, v[i].fence);
+		one = fingerprint_insn(prints, one, v[i].async);
+		sum += fingerprint_insn(prints, one, v[i].fence);
 	}
 	uint64_t print = fingerprint_text(FINGERPRINT_SEED, rule, strlen(rule));
 
@@ -244,8 +244,8 @@ static uint64_t group_print(const struct analysis_view *view, const struct item 
 	return fingerprint_text(print, (const char *)&sum, sizeof(sum));
 }
 
-static void build_one(const struct items *items, const struct item *v, uint32_t n,
-	struct arena *keep, struct finding *finding)
+static void build_one(struct items *items, const struct item *v, uint32_t n, struct arena *keep,
+	struct finding *finding)
 {
 	const struct analysis_view *view = items->view;
 	const struct function *fn = view->unit->fn;
@@ -257,7 +257,7 @@ static void build_one(const struct items *items, const struct item *v, uint32_t 
 		.async = place_of(fn, v[0].async, keep),
 		.fence = place_of(fn, v[0].fence, keep),
 		.detail = keep_text(v[0].detail, keep),
-		.fingerprint = group_print(view, v, n)};
+		.fingerprint = group_print(&items->prints, v, n)};
 	if (v[0].hint != NONE) {
 		struct slice reason = items->hints->uses[v[0].hint].hint->reason;
 		char *text = arena_alloc(keep, reason.size + 1);
@@ -370,6 +370,7 @@ void findings_build(const struct analysis_view *view, struct hint_map *hints, st
 	struct arena *scratch = view->unit->arena;
 
 	items_collect(&items);
+	prints_init(&items.prints, view->unit->fn, scratch);
 	if (items.n)
 		qsort(items.v, items.n, sizeof(*items.v), by_item);
 	result->findings = ARENA_NEW(keep, struct finding, items.n + 1);

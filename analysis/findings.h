@@ -17,9 +17,18 @@ void findings_named(const struct analysis_view *, struct bits named);
 void findings_build(const struct analysis_view *, struct hint_map *, struct arena *keep,
 	struct kernel_result *);
 
-/* A hash of what the texts of two instructions say, register numbers and constants left out. */
 uint64_t fingerprint_text(uint64_t seed, const char *text, size_t size);
-uint64_t fingerprint_insn(uint64_t seed, const struct function *, uint32_t insn);
+/* The texts of instructions, register numbers and constants left out; each is made once. */
+struct prints {
+	const struct function *fn;
+	struct arena *arena;
+	struct slice *text; /* by instruction; no text: not asked for yet */
+	char *bytes;
+	uint32_t nbytes, bytes_cap;
+};
+void prints_init(struct prints *, const struct function *, struct arena *);
+/* Hashes what the text of an instruction says. */
+uint64_t fingerprint_insn(struct prints *, uint64_t seed, uint32_t insn);
 #define FINGERPRINT_SEED UINT64_C(0xcbf29ce484222325)
 
 /* A place of the text on the result's arena; insn NONE: no place. */

@@ -47,25 +47,30 @@ static size_t skip_blanks(const char *s, size_t i, size_t n)
 	}
 }
 
-uint64_t fingerprint_insn(uint64_t seed, const struct function *fn, uint32_t insn)
+/* Appends a byte to the text under way. */
+static void put(struct prints *prints, char c)
 {
-	if (insn == NONE)
-		return mix(seed, 0);
-	const struct span *at = &fn->insns[insn].at;
-	const char *s = fn->module->source->text;
+	ARENA_PUSH(prints->arena, prints->bytes, prints->nbytes, prints->bytes_cap, c);
+}
+
+/* What the hash of an instruction is made of. */
+static struct slice normal_text(struct prints *prints, const struct span *at)
+{
+	const char *s = prints->fn->module->source->text;
 	size_t i = at->begin;
 
+	prints->nbytes = 0;
 	while ((i = skip_blanks(s, i, at->end)) < at->end) {
 		size_t from = i;
 
 		if (!in_name(s[i])) {
-			seed = mix(seed, s[i++]);
+			put(prints, s[i++]);
 			continue;
 		}
 		while (i < at->end && in_name(s[i]))
 			i++;
 		if (isdigit((unsigned char)s[from])) {
-			seed = mix(seed, '#');
+			put(prints, '#');
 			continue;
 		}
 		size_t end = i;
@@ -73,7 +78,30 @@ uint64_t fingerprint_insn(uint64_t seed, const struct function *fn, uint32_t ins
 		if (s[from] == '%')
 			while (end > from && isdigit((unsigned char)s[end - 1]))
 				end--;
-		seed = fingerprint_text(seed, s + from, end - from);
+		while (from < end)
+			put(prints, s[from++]);
+		put(prints, 0);
 	}
-	return mix(seed, 0);
+	char *copy = arena_alloc(prints->arena, prints->nbytes + 1);
+
+	if (prints->nbytes)
+		memcpy(copy, prints->bytes, prints->nbytes);
+	return (struct slice){copy, prints->nbytes};
+}
+
+void prints_init(struct prints *prints, const struct function *fn, struct arena *arena)
+{
+	*prints = (struct prints){
+		.fn = fn, .arena = arena, .text = ARENA_NEW(arena, struct slice, fn->ninsns + 1)};
+}
+
+uint64_t fingerprint_insn(struct prints *prints, uint64_t seed, uint32_t insn)
+{
+	if (insn == NONE)
+		return mix(seed, 0);
+	struct slice *text = &prints->text[insn];
+
+	if (!text->text)
+		*text = normal_text(prints, &prints->fn->insns[insn].at);
+	return fingerprint_text(seed, text->text, text->size);
 }

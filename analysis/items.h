@@ -23,6 +23,7 @@ struct items {
 	struct hint_map *hints;
 	struct item *v;
 	uint32_t n, cap;
+	struct prints prints;
 };
 
 /* The instruction of an access. */
