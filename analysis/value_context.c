@@ -43,12 +43,12 @@ void context_find_controls(struct values *vs)
 	const struct cfg *cfg = vs->cfg;
 
 	vs->control = ARENA_NEW(vs->arena, uint32_t, cfg->n + 1);
+	vs->entry = ARENA_NEW(vs->arena, uint32_t, cfg->n + 1);
 	for (uint32_t b = 0; b < cfg->n; b++) {
 		uint32_t up = cfg->blocks[b].idom;
 
-		vs->control[b] = entry_branch(vs, b) != NONE ? b
-				 : up == NONE		     ? NONE
-							     : vs->control[up];
+		vs->entry[b] = entry_branch(vs, b);
+		vs->control[b] = vs->entry[b] != NONE ? b : up == NONE ? NONE : vs->control[up];
 	}
 }
 
@@ -486,31 +486,37 @@ static void add_branch(struct values *vs, struct context *context, uint32_t bran
 void context_at_block(struct values *vs, uint32_t block, struct context *context)
 {
 	context->n = 0;
-	for (uint32_t b = vs->control[block], steps = 0; b != NONE && steps < 12; steps++) {
+	for (uint32_t b = vs->control[block], steps = 0; b != NONE && steps < CONTROLS_MAX;
+		steps++) {
 		if (context->n >= CONTEXT_MAX)
 			return;
-		add_branch(vs, context, entry_branch(vs, b), b);
+		add_branch(vs, context, vs->entry[b], b);
 		b = vs->control[vs->cfg->blocks[b].idom];
 	}
 }
 
+uint32_t context_branch(const struct values *vs, uint32_t b)
+{
+	const struct block *block = &vs->cfg->blocks[b];
+	uint32_t last = block->first + block->count - 1;
+
+	if (!block->count || block->succ.n != 2 || block->succ.v[0] == block->succ.v[1] ||
+		vs->fn->insns[last].op != OP_bra || vs->fn->insns[last].guard == NONE)
+		return NONE;
+	return last;
+}
+
 void context_at_edge(struct values *vs, uint32_t from, uint32_t to, struct context *context)
 {
-	const struct block *block = &vs->cfg->blocks[from];
+	uint32_t branch = context_branch(vs, from);
 
 	context_at_block(vs, from, context);
-	if (!block->count)
+	if (branch == NONE)
 		return;
-	uint32_t last = block->first + block->count - 1;
-	const struct insn *insn = &vs->fn->insns[last];
-
-	if (insn->op == OP_bra && insn->guard != NONE && block->succ.n == 2 &&
-		block->succ.v[0] != block->succ.v[1]) {
-		/* the nearest condition matters most: leave room for it */
-		if (context->n > CONTEXT_MAX - 12)
-			context->n = CONTEXT_MAX - 12;
-		add_branch(vs, context, last, to);
-	}
+	/* the nearest condition matters most: leave room for it */
+	if (context->n > CONTEXT_MAX - 12)
+		context->n = CONTEXT_MAX - 12;
+	add_branch(vs, context, branch, to);
 }
 
 struct value context_apply(const struct context *context, uint32_t node, struct value v)

@@ -16,6 +16,7 @@ struct constraint {
 };
 
 #define CONTEXT_MAX 48
+#define CONTROLS_MAX 12 /* branches on the way to a block that count */
 
 /* What is known to hold at a place. */
 struct context {
@@ -56,7 +57,8 @@ struct values {
 	uint32_t threads_total;
 	bool exact_threads;	 /* .reqntid */
 	uint32_t dynamic_shared; /* symbol that stands for all .extern .shared arrays, or NONE */
-	uint32_t assumed_align;   /* binary logarithm of dynamic_shared's alignment by evidence, or 0 */
+	uint32_t assumed_align;	 /* binary logarithm of dynamic_shared's alignment by evidence, or 0
+				  */
 	struct ssa ssa;
 	uint32_t nsolved;	   /* nodes with a value */
 	struct value *at;	   /* by node */
@@ -72,6 +74,7 @@ struct values {
 	uint32_t *trip_of;  /* by node: index of its trip, or NONE */
 	uint32_t *counters; /* by block: the trip of a counter of this head, or NONE */
 	bool narrowing;	    /* the solver has a solution and makes it better */
+	uint32_t *entry;    /* by block: the branch that is its one way in, or NONE */
 	struct descriptor_kind *descriptors;
 	uint32_t ndescriptors, descriptors_cap;
 	struct derived_base *derived;
@@ -149,6 +152,8 @@ struct value descriptor_join(struct values *, const struct value *, const struct
 /* value_context.c */
 void context_find_controls(struct values *);
 void context_at_block(struct values *, uint32_t block, struct context *);
+/* The branch at the end of a block that chooses between two successors, or NONE. */
+uint32_t context_branch(const struct values *, uint32_t block);
 void context_at_edge(struct values *, uint32_t from, uint32_t to, struct context *);
 /* Adds what follows from a predicate node being true or false. */
 void context_add(struct values *, struct context *, uint32_t predicate, bool holds);

@@ -234,10 +234,54 @@ static void index_users(struct solver *s)
 	s->vs->user_at[0] = 0;
 }
 
+static void push_read(struct solver *s, uint32_t node)
+{
+	if (node != NONE && node < s->vs->nsolved)
+		ARENA_PUSH(s->vs->arena, s->reads, s->nreads, s->reads_cap, node);
+}
+
+static void read_operand(struct solver *s, const struct operand *o, uint32_t depth)
+{
+	const struct function *fn = s->vs->fn;
+
+	if (o->kind == OPERAND_REG)
+		push_read(s, s->vs->ssa.node_of[o - fn->operands]);
+	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
+		read_operand(s, operand_child(fn, o, i), depth + 1);
+}
+
+/* Whatever the evaluation of a node could look at, but for what holds at its place. */
+static void index_reads(struct solver *s)
+{
+	struct values *vs = s->vs;
+
+	s->read_at = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
+	for (uint32_t i = 0; i < vs->nsolved; i++) {
+		const struct node *n = &vs->ssa.nodes[i];
+
+		if (n->kind == NODE_PHI) {
+			for (uint32_t k = 0; k < vs->cfg->blocks[n->block].pred.n; k++)
+				push_read(s, vs->ssa.inputs[n->input + k]);
+			for (uint32_t c = trips_counters(vs, i); c != NONE; c = vs->trips[c].next)
+				push_read(s, vs->trips[c].node);
+		}
+		if (n->kind == NODE_DEF) {
+			const struct insn *insn = &vs->fn->insns[n->insn];
+
+			for (uint32_t k = 1; k < insn->count; k++)
+				read_operand(s, insn_operand(vs->fn, insn, k), 0);
+			push_read(s, vs->ssa.guard_of[n->insn]);
+			push_read(s, n->previous);
+		}
+		s->read_at[i + 1] = s->nreads;
+	}
+}
+
 void solver_slice(struct solver *s)
 {
 	slice(&(struct slicer){.vs = s->vs});
 	order_nodes(s);
 	trips_find(s->vs);
 	index_users(s);
+	index_reads(s);
 }

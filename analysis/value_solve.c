@@ -24,7 +24,92 @@ struct value values_join(
 	return range_join(a, b, bits);
 }
 
-static struct value evaluate(struct solver *s, uint32_t node)
+/* ---- what has changed since ---- */
+
+static uint32_t later(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint32_t fresh_node(const struct solver *s, uint32_t node)
+{
+	return node == NONE || node >= s->vs->nsolved ? 0 : s->fresh[node];
+}
+
+/* The latest change of what holds at a block; see context_at_block. */
+static uint32_t fresh_context(const struct solver *s, uint32_t block)
+{
+	const struct values *vs = s->vs;
+	uint32_t fresh = 0;
+
+	for (uint32_t b = vs->control[block], steps = 0; b != NONE && steps < CONTROLS_MAX;
+		steps++) {
+		fresh = later(fresh, fresh_node(s, vs->ssa.guard_of[vs->entry[b]]));
+		b = vs->control[vs->cfg->blocks[b].idom];
+	}
+	return fresh;
+}
+
+static uint32_t fresh_reads(const struct solver *s, uint32_t node)
+{
+	uint32_t fresh = 0;
+
+	for (uint32_t i = s->read_at[node]; i < s->read_at[node + 1]; i++)
+		fresh = later(fresh, s->fresh[s->reads[i]]);
+	return fresh;
+}
+
+/* The latest change of what holds on the ways into a block. */
+static uint32_t fresh_ways(const struct solver *s, uint32_t b)
+{
+	const struct values *vs = s->vs;
+	const struct block *block = &vs->cfg->blocks[b];
+	uint32_t fresh = 0;
+
+	for (uint32_t i = 0; i < block->pred.n; i++) {
+		uint32_t branch = context_branch(vs, block->pred.v[i]);
+
+		fresh = later(fresh, fresh_context(s, block->pred.v[i]));
+		if (branch != NONE)
+			fresh = later(fresh, fresh_node(s, vs->ssa.guard_of[branch]));
+	}
+	return fresh;
+}
+
+/* The latest change of anything that the evaluation of a node may look at. */
+static uint32_t fresh_around(struct solver *s, uint32_t node)
+{
+	const struct node *n = &s->vs->ssa.nodes[node];
+
+	uint32_t fresh = fresh_reads(s, node);
+
+	if (n->kind == NODE_PHI)
+		return later(fresh, fresh_ways(s, n->block));
+	s->fresh[node] = later(s->fresh[node], fresh);
+	return later(fresh, fresh_context(s, n->block));
+}
+
+/* Definitions come behind those that they read, so one pass brings all up to date. */
+static void begin_sweep(struct solver *s)
+{
+	struct values *vs = s->vs;
+
+	for (uint32_t r = 0; r < vs->nsolved; r++) {
+		uint32_t node = s->order[r];
+
+		if (vs->ssa.nodes[node].kind == NODE_DEF)
+			s->fresh[node] = later(s->fresh[node], fresh_reads(s, node));
+	}
+	s->context_block = NONE;
+}
+
+static void set(struct solver *s, uint32_t node, const struct value *v)
+{
+	s->vs->at[node] = *v;
+	s->fresh[node] = ++s->clock;
+}
+
+static struct value evaluate_anew(struct solver *s, uint32_t node)
 {
 	struct values *vs = s->vs;
 	const struct node *n = &vs->ssa.nodes[node];
@@ -33,10 +118,19 @@ static struct value evaluate(struct solver *s, uint32_t node)
 		context_at_block(vs, n->block, &s->context);
 		s->context_block = n->block;
 	}
-	struct value v = evaluate_node((struct evaluation){vs, &s->context, 0, NULL}, node);
+	return evaluate_node((struct evaluation){vs, &s->context, 0, NULL}, node);
+}
+
+static struct value evaluate(struct solver *s, uint32_t node)
+{
+	if (fresh_around(s, node) >= s->looked[node]) {
+		s->last[node] = evaluate_anew(s, node);
+		s->looked[node] = s->clock + 1;
+	}
+	struct value v = s->last[node];
 
 	if (s->capped[node] && v.base != BASE_EMPTY)
-		v = solver_cap(&v, v.base == BASE_NUMBER ? node_bits(vs, node) : 64);
+		v = solver_cap(&v, v.base == BASE_NUMBER ? node_bits(s->vs, node) : 64);
 	return v;
 }
 
@@ -66,7 +160,7 @@ static bool grow(struct solver *s, uint32_t node)
 		if (range_subset(&v, &old, bits))
 			return false;
 	}
-	vs->at[node] = v;
+	set(s, node, &v);
 	return true;
 }
 
@@ -108,7 +202,7 @@ static void ascend(struct solver *s)
 	do {
 		for (uint32_t r = 0; r < vs->nsolved; r++)
 			bits_set(s->dirty, r);
-		s->context_block = NONE;
+		begin_sweep(s);
 	} while (settle(s) && !vs->budget->spent);
 }
 
@@ -120,7 +214,7 @@ static void narrow(struct solver *s)
 	for (uint32_t round = 0; round < 3; round++) {
 		bool changed = false;
 
-		s->context_block = NONE;
+		begin_sweep(s);
 		for (uint32_t r = 0; r < vs->nsolved; r++) {
 			uint32_t node = s->order[r];
 			uint32_t bits = node_bits(vs, node);
@@ -133,9 +227,10 @@ static void narrow(struct solver *s)
 				continue;
 			struct value better = range_meet(&vs->at[node], &v, bits);
 
-			if (memcmp(&better, &vs->at[node], sizeof(better)) != 0)
-				changed = true;
-			vs->at[node] = better;
+			if (memcmp(&better, &vs->at[node], sizeof(better)) == 0)
+				continue;
+			changed = true;
+			set(s, node, &better);
 		}
 		if (!changed)
 			return;
@@ -150,6 +245,7 @@ static void solve_all(struct solver *s)
 		vs->at[i] = range_empty();
 		s->changes[i] = 0;
 		s->capped[i] = false;
+		s->looked[i] = 0;
 	}
 	vs->cached = NULL;
 	ascend(s);
@@ -160,6 +256,9 @@ static void solve_all(struct solver *s)
 			vs->at[i] = range_top(node_bits(vs, i));
 	} else {
 		vs->narrowing = true;
+		for (uint32_t i = 0; i < vs->nsolved; i++)
+			if (trips_counters(vs, i) != NONE)
+				s->looked[i] = 0; /* from now on evaluated in another way */
 		narrow(s);
 		vs->narrowing = false;
 	}
@@ -184,6 +283,9 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	s.dirty = bits_new(arena, vs->nsolved + 1);
 	s.changes = ARENA_NEW(arena, uint8_t, vs->nsolved + 1);
 	s.capped = ARENA_NEW(arena, bool, vs->nsolved + 1);
+	s.fresh = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
+	s.looked = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
+	s.last = ARENA_NEW(arena, struct value, vs->nsolved + 1);
 	solve_all(&s);
 	if (!vs->unsolved && launch_find_alignment(vs))
 		solve_all(&s);

@@ -16,6 +16,13 @@ struct solver {
 	uint32_t nthresholds, thresholds_cap;
 	struct context context; /* of the block that was looked at last */
 	uint32_t context_block;
+	uint32_t *read_at, *reads, nreads, reads_cap; /* by node: nodes that it looks at */
+	/* An evaluation is kept until something that it may have looked at has changed. */
+	uint32_t clock;	    /* changes of values so far */
+	uint32_t *fresh;    /* by node: clock of the latest change of it or, through definitions, of
+			       what it is computed from */
+	uint32_t *looked;   /* by node: 1 + clock of its latest evaluation, or 0 */
+	struct value *last; /* by node: what that gave */
 };
 
 /* value_slice.c: the registers that matter, their nodes in order, and who reads them. */
