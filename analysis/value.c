@@ -266,6 +266,12 @@ bool value_some_thread(
 	return first_thread_holds(vs, node, negated == o->negated, 6);
 }
 
+bool value_alignment_assumed(const struct values *vs, const struct value *v, uint32_t log2)
+{
+	return v->base == BASE_SYMBOL && v->id == vs->dynamic_shared && vs->assumed_align &&
+	       UINT32_C(1) << log2 > function_symbol(vs->fn, v->id)->align;
+}
+
 static int put_bound(char *out, size_t size, int64_t v)
 {
 	if (v > VALUE_FAR)

@@ -43,6 +43,7 @@ struct descriptor { /* wgmma / tcgen05 matrix descriptor as far as its bits are 
 	bool high_known;         /* LBO, SBO, base offset, swizzle are the constants below */
 	uint32_t lbo, sbo;       /* bytes */
 	uint32_t base_offset, swizzle; /* swizzle field as encoded */
+	bool absolute;                 /* the lbo field is an address (tcgen05) */
 };
 
 struct values;
@@ -67,5 +68,7 @@ int value_decided(const struct values *, uint32_t insn);
 struct ids value_definitions(const struct values *, uint32_t insn, uint32_t reg);
 /* At least one thread of the CTA certainly satisfies this predicate operand (tid == constant, elect.sync ...). */
 bool value_some_thread(const struct values *, uint32_t insn, const struct operand *, bool negated);
+/* That the address's base is aligned to 2^log2 rests on evidence alone (ASSUME_ALIGNED_TMA). */
+bool value_alignment_assumed(const struct values *, const struct value *, uint32_t log2);
 /* Prints one value ("buf+[0,4080]/16"). */
 void value_print(const struct values *, const struct value *, char *out, size_t size);

@@ -117,12 +117,24 @@ struct value descriptor_or(struct values *vs, const struct value *v, const struc
 	int64_t c;
 
 	if (range_is_constant(n, &c)) {
-		if (!((uint64_t)c & START_MASK))
-			return add_constant(vs, v, (uint64_t)c, true);
-		struct value low = range_constant(0), out;
+		uint64_t moved = (uint64_t)c & START_MASK;
+		struct value low = range_constant(0), out = *v;
+
+		out.base = kind_of(vs, v).base;
+		out.aux = kind_of(vs, v).aux;
+		out.id = kind_of(vs, v).id;
+		uint32_t bits = moved ? 4 + 64 - (uint32_t)__builtin_clzll(moved) : 0;
+
+		if (bits <= range_trailing_zeros(&out)) { /* zeros in every start: or adds */
+			bool assumed = value_alignment_assumed(vs, &out, bits);
+
+			out = add_constant(vs, v, (uint64_t)c, true);
+			out.assumptions |= assumed ? ASSUME_ALIGNED_TMA : 0;
+			return out;
+		}
 
 		/* or changes the start by at most the constant's own bits */
-		low.hi = (int64_t)((uint64_t)c & START_MASK);
+		low.hi = (int64_t)moved;
 		low.stride = 1;
 		out = move_start(v, &low);
 		return add_constant(vs, &out, (uint64_t)c & ~START_MASK, true);
@@ -147,9 +159,12 @@ struct value descriptor_and(struct values *vs, const struct value *v, uint64_t m
 	if (k) { /* the start goes down to a multiple of 16 * 2^k, where it is none already */
 		moved.base = kind.base;
 		moved.aux = kind.aux;
+		moved.id = kind.id;
 		if (range_trailing_zeros(&moved) < 4 + k) {
 			moved.lo -= (INT64_C(16) << k) - 1;
 			moved.stride = 1;
+		} else if (value_alignment_assumed(vs, &moved, 4 + k)) {
+			moved.assumptions |= ASSUME_ALIGNED_TMA;
 		}
 		v = &moved;
 	}
@@ -215,6 +230,7 @@ bool value_descriptor(const struct values *vs, const struct value *v, struct des
 		out->sbo = (uint32_t)(kind.high >> 32 & 0x3fff) * 16;
 		out->base_offset = kind.high >> 49 & 7;
 		out->swizzle = (uint32_t)(kind.high >> 61 & 7);
+		out->absolute = kind.high >> 52 & 1;
 	}
 	return true;
 }
