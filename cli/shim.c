@@ -118,8 +118,16 @@ static void say_result(const struct shim *shim, const struct shim_text *text)
 			result->edges_left);
 }
 
+static void complain(const struct shim *shim)
+{
+	for (uint32_t i = 0; i < shim->args.ninputs; i++)
+		if (shim->texts[i].bad)
+			shim_text_complain(&shim->texts[i]);
+}
+
 /* ptxas is asked what it says of the input as it is. If it takes it, the fault is ours and nothing
- * may be written; if not, its words and its status are what the caller waits for. */
+ * may be written; if not, its words and its status are what the caller waits for, and nothing else:
+ * XLA reads the newest version of PTX out of the first line of its complaint. */
 static _Noreturn void reject(struct shim *shim, const char *shown)
 {
 	static const char nowhere[] = "/dev/null";
@@ -143,6 +151,7 @@ static _Noreturn void reject(struct shim *shim, const char *shown)
 	int status = shim_run(shim->real, words.v, NULL, 0);
 	if (status)
 		shim_run_end(status);
+	complain(shim);
 	fail(2, shown,
 		"not fenced, so not assembled; FENCEPOST_ON_ERROR=pass assembles it as it is");
 }
@@ -161,6 +170,8 @@ static void judge(struct shim *shim)
 		say_result(shim, text);
 		edges |= text->result->edges_left > 0;
 	}
+	if (bad && (shim->settings.pass_on_error || once))
+		complain(shim);
 	if (bad && shim->settings.pass_on_error)
 		say("warning", bad, "not fenced; assembled as it is");
 	else if (bad && once)

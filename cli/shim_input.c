@@ -125,7 +125,7 @@ static void note_edits(struct shim_text *text)
 	qsort(text->edits, text->nedits, sizeof *text->edits, by_line);
 }
 
-static void say_diagnostics(const struct shim_text *text)
+void shim_text_complain(const struct shim_text *text)
 {
 	const struct fencepost_result *result = text->result;
 	for (uint32_t i = 0; result && i < result->ndiagnostics; i++) {
@@ -133,23 +133,19 @@ static void say_diagnostics(const struct shim_text *text)
 		fprintf(stderr, "fencepost-ptxas: %s:%u:%u: %s: %s\n", text->shown, said->line,
 			said->column, fencepost_level_name(said->level), said->message);
 	}
+	if (text->status != FENCEPOST_BAD_INPUT)
+		fprintf(stderr, "fencepost-ptxas: %s: error: %s\n", text->shown,
+			text->status == FENCEPOST_NO_MEMORY ? "out of memory" : "wrong options");
 }
 
 void shim_text_fence(struct shim_text *text, const struct fencepost_options *options)
 {
 	if (!text->text || !shim_text_is_ptx(text->text, text->size))
 		return;
-	enum fencepost_status status =
-		fencepost_run(options, text->shown, text->text, text->size, &text->result);
-	if (status == FENCEPOST_OK) {
+	text->status = fencepost_run(options, text->shown, text->text, text->size, &text->result);
+	text->bad = text->status != FENCEPOST_OK;
+	if (!text->bad)
 		note_edits(text);
-		return;
-	}
-	text->bad = true;
-	say_diagnostics(text);
-	if (status != FENCEPOST_BAD_INPUT)
-		fprintf(stderr, "fencepost-ptxas: %s: error: %s\n", text->shown,
-			status == FENCEPOST_NO_MEMORY ? "out of memory" : "wrong options");
 }
 
 bool shim_text_changed(const struct shim_text *text)

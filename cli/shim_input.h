@@ -13,7 +13,8 @@ struct shim_text {
 	size_t size;
 	bool once; /* a pipe: it cannot be read again, so ptxas must get a copy */
 	struct fencepost_result *result; /* NULL: not PTX */
-	bool bad;			 /* not fenced, for a reason that was said */
+	enum fencepost_status status;
+	bool bad; /* not fenced; shim_text_complain says why */
 	struct shim_edit *edits;
 	uint32_t nedits;
 };
@@ -25,6 +26,9 @@ bool shim_text_is_ptx(const char *text, size_t size);
 
 /* Runs the library over the text if it is PTX; sets result, edits and bad. */
 void shim_text_fence(struct shim_text *, const struct fencepost_options *);
+
+/* Says on stderr why a bad one was not fenced. */
+void shim_text_complain(const struct shim_text *);
 
 bool shim_text_changed(const struct shim_text *);
 
