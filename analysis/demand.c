@@ -47,7 +47,7 @@ struct asking {
 static bool wants_writer(const struct flow_setup *s, uint32_t f)
 {
 	return s->unit->options->strict && s->facts.v[f].form == FORM_ARRIVED &&
-		s->facts.v[f].sibling[FORM_INFLIGHT] == NONE;
+		!s->unit->accesses.v[s->facts.v[f].access].st_async;
 }
 
 static void prepare(struct demands *d, uint32_t f)

@@ -242,7 +242,7 @@ static bool settles(enum fence_kind kind, const struct fact *f)
 static bool wants_both(const struct unit *unit, const struct fact *f)
 {
 	return unit->options->strict && f->form == FORM_ARRIVED &&
-	       f->sibling[FORM_INFLIGHT] == NONE;
+	       !unit->accesses.v[f->access].st_async;
 }
 
 void facts_fence_effects(struct unit *unit, const struct facts *facts, struct fence_effect *by_kind)

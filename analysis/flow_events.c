@@ -431,13 +431,17 @@ static void prepare_sets(struct flow_setup *s)
 	s->seen = ARENA_NEW(arena, uint32_t, unit->cfg.n);
 }
 
-/* Data that an mbarrier hands over when they are complete (cp.async.mbarrier.arrive, st.async): who
- * waits there has them while their own thread, which need not wait, has them in flight. */
+/* What no thread of this CTA may have as its own when it reaches a barrier of all threads: data
+ * that an mbarrier hands over when they are complete (cp.async.mbarrier.arrive, st.async), whose
+ * thread need not wait and has them in flight, and what came from another CTA. */
 static void find_deferred(struct flow_setup *s)
 {
 	const struct access *v = s->unit->accesses.v;
 
 	s->deferred = bits_new(s->unit->arena, s->facts.n);
+	for (uint32_t f = 0; f < s->facts.n; f++)
+		if (s->facts.v[f].form == FORM_ARRIVED || s->facts.v[f].form == FORM_WEAK)
+			bits_set(s->deferred, f);
 	for (uint32_t r = 0; r < s->handoffs.n; r++) {
 		const struct sync_site *site = &s->handoffs.sites[r];
 
