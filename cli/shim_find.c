@@ -12,9 +12,11 @@
 
 #include "cli/shim_args.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,10 +49,17 @@ static bool in_chain(const struct identity *identity)
 	return chain && strstr(chain, identity->text);
 }
 
+/* Without /proc, as in a bare chroot, the kernel still says by which path it started us. */
+static bool identify_self(struct identity *identity)
+{
+	const char *started = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+	return identify("/proc/self/exe", identity) || (started && identify(started, identity));
+}
+
 static bool is_self(const struct identity *identity)
 {
 	struct identity self;
-	return identify("/proc/self/exe", &self) && !strcmp(self.text, identity->text);
+	return identify_self(&self) && !strcmp(self.text, identity->text);
 }
 
 static bool may_call(const char *path)
@@ -115,7 +124,7 @@ void shim_find_guard(const char *real)
 {
 	struct identity self = {0}, target = {0};
 	const char *chain = getenv(CHAIN);
-	if (!identify("/proc/self/exe", &self) || !identify(real, &target))
+	if (!identify_self(&self) || !identify(real, &target))
 		return;
 	size_t size = (chain ? strlen(chain) : 0) + sizeof self.text + sizeof target.text;
 	char *text = shim_grown(NULL, size);
