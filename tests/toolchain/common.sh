@@ -9,8 +9,6 @@ failed=0
 unset FENCEPOST_OPTIONS FENCEPOST_PTXAS FENCEPOST_ON_ERROR FENCEPOST_ON_EDGE FENCEPOST_INPLACE FENCEPOST_CHAIN
 unset NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS
 PATH=$PATH:/usr/local/cuda/bin
-# fencepost-ptxas ends by exit() or exec with all that it holds: no leaks to look for
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 
 is() {
 	[ "$2" = "$3" ] && return
