@@ -1,146 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random programs: kernels of one to three warps that write and read shared and global memory,
- * copy in bulk, and hand over through barriers of every kind. They are built so that every
- * barrier is met by the threads that it counts; what varies is who does what, at which bytes,
- * and which fences stand where. The same seed gives the same program.
+ * Random programs: kernels that write and read shared and global memory, copy in bulk, multiply,
+ * and hand over through barriers of every kind. They are built so that every barrier is met by
+ * the threads that it counts; what varies is who does what, at which bytes, and which fences stand
+ * where. The same seed gives the same program.
  */
 #include "say.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines that program_print() puts in front of the first line of a program. */
-enum { HEAD_LINES = 11, CLUSTER_BARRIER = 15 };
+enum { CALL_ODDS = 15 };
 
-/* Which threads run the code that is being made. */
-struct who {
-	int warps;
-	bool whole_warps, all, in_loop;
-	bool alone; /* all other warps have left the kernel */
-};
-
-static void make_body(struct maker *m, const struct who *who, int n);
-
-static void maybe_fence(struct maker *m)
+void maybe_fence(struct maker *m)
 {
 	if (chance(m, m->fence_odds))
 		put_fence(m, chance(m, 10) ? some_guard(m) : always());
 }
 
-static void put_sync(struct maker *m, int id, int warps, bool wait)
-{
-	int count = 0;
-	for (int w = 0; w < MAX_WARPS; w++)
-		count += warps >> w & 1 ? 32 : 0;
-	struct step *s;
-	int r = id > 0 && chance(m, 20) ? temp(m) : -1;
-	if (r >= 0)
-		put(m, "\tmov.u32 %%r%d, %d;", r, id);
-	if (r >= 0)
-		s = put(m, "\tbar.%s %%r%d, %d;", wait ? "sync" : "arrive", r, count);
-	else if (!wait)
-		s = put(m, "\tbar.arrive %d, %d;", id, count);
-	else if (id == 0 && below(m, 2))
-		s = put(m, "\t%s 0;", below(m, 3) ? "bar.sync" : "barrier.sync.aligned");
-	else
-		s = put(m, "\tbar.sync %d, %d;", id, count);
-	s->op = wait ? OP_SYNC : OP_ARRIVE;
-	s->barrier = id;
-	s->warps = warps;
-}
-
-static int all_warps(const struct maker *m)
-{
-	return (1 << m->p->warps) - 1;
-}
-
-/* All threads of the only CTA; what stands between the halves is not handed over. */
-static void put_cluster_barrier(struct maker *m, const struct who *who)
-{
-	struct step *s =
-		put(m, "\tbarrier.cluster.arrive%s.aligned;", below(m, 2) ? ".release" : "");
-	s->op = OP_ARRIVE;
-	s->barrier = CLUSTER_BARRIER;
-	s->warps = all_warps(m);
-	if (chance(m, 30))
-		make_body(m, &(struct who){.warps = who->warps}, 1);
-	s = put(m, "\tbarrier.cluster.wait%s.aligned;", below(m, 2) ? ".acquire" : "");
-	s->op = OP_WAIT;
-	s->barrier = CLUSTER_BARRIER;
-}
-
-/* A barrier of exactly the threads that run this code. */
-static void put_barrier(struct maker *m, const struct who *who)
-{
-	if (who->all && chance(m, 6))
-		put_cluster_barrier(m, who);
-	else if (who->all)
-		put_sync(m, 0, all_warps(m), true);
-	else if (who->whole_warps && who->alone && chance(m, 50))
-		put(m, "\tbar.sync 0;")->op =
-			OP_SYNC; /* the others have left: they count no more */
-	else if (who->whole_warps && who->warps != 0)
-		put_sync(m, 1 + who->warps, who->warps, true);
-	else
-		maybe_fence(m);
-	if (who->whole_warps && chance(m, 10))
-		put(m, "\tbar.warp.sync -1;")->op = OP_WARP_SYNC;
-}
-
-static void put_mb_arrive(struct maker *m, int mbarrier)
-{
-	struct step *s = put(m, "\tmbarrier.arrive.shared.b64 _, [bars+%d];", 8 * mbarrier);
-	s->op = OP_MB_ARRIVE;
-	s->barrier = mbarrier;
-}
-
-static void put_mb_wait(struct maker *m, int mbarrier, enum parity parity, int depth)
-{
-	char text[24];
-	int l = label(m), q = temp(m);
-	switch (parity) {
-	case PARITY_ZERO:
-	case PARITY_ONE:
-		snprintf(text, sizeof(text), "%d", parity == PARITY_ONE);
-		break;
-	case PARITY_PHASE:
-		snprintf(text, sizeof(text), "%s", "%phase");
-		break;
-	case PARITY_LOOP:
-	case PARITY_LOOP_OTHER:
-		put(m, "\tand.b32 %%r%d, %%i%d, 1;", q, depth);
-		if (parity == PARITY_LOOP_OTHER)
-			put(m, "\txor.b32 %%r%d, %%r%d, 1;", q, q);
-		snprintf(text, sizeof(text), "%%r%d", q);
-		break;
-	}
-	put_label(m, l);
-	struct step *s = put(m, "\tmbarrier.try_wait.parity.shared.b64 %%q%d, [bars+%d], %s;", q,
-		8 * mbarrier, text);
-	s->op = OP_MB_WAIT;
-	s->barrier = mbarrier;
-	s->parity = parity;
-	s->depth = depth;
-	put(m, "\t@!%%q%d bra L%d;", q, l);
-}
-
 /* ---- compound statements ---- */
+
+/* The arms of a branch: those for whom the condition holds, and the others. */
+static void split(const struct maker *m, struct cond c, struct who *yes, struct who *no)
+{
+	bool by_warp = c.kind == COND_PRED &&
+		       (c.a == PRED_WARP0 || c.a == PRED_OTHERS || c.a == PRED_GROUP);
+	if (c.kind == COND_DATA || (c.kind == COND_PRED && (c.a == PRED_FIRST || c.a == PRED_LANE ||
+								   c.a == PRED_ELECT)))
+		yes->whole_warps = no->whole_warps = yes->all = no->all = yes->both = no->both =
+			false;
+	if (c.kind == COND_PRED && c.a == PRED_RANK0)
+		yes->both = no->both = false;
+	if (!by_warp)
+		return;
+	int ones = c.a == PRED_WARP0 ? 1 : c.a == PRED_OTHERS ? ~1 : 0xf;
+	ones = (c.negated ? ~ones : ones) & all_warps(m);
+	yes->warps &= ones;
+	no->warps &= ~ones;
+	yes->all = no->all = yes->both = no->both = false;
+}
 
 static void make_if(struct maker *m, const struct who *who)
 {
 	struct cond c = chance(m, 15) ? (struct cond){COND_DATA, below(m, NVALUES), 0, false}
 				      : some_guard(m);
 	struct who inner = *who, other = *who;
-	bool warp_level = c.kind != COND_DATA && (c.kind != COND_PRED || c.a >= PRED_WARP0);
-	if (!warp_level)
-		inner.whole_warps = other.whole_warps = inner.all = other.all = false;
-	if (c.kind == COND_PRED && (c.a == PRED_WARP0 || c.a == PRED_OTHERS)) {
-		bool first = (c.a == PRED_WARP0) != c.negated;
-		inner.warps &= first ? 1 : ~1;
-		other.warps &= first ? ~1 : 1;
-		inner.all = other.all = false;
-	}
+	split(m, c, &inner, &other);
 	int otherwise = label(m), end = label(m);
 	bool has_else = chance(m, 40);
 	c.negated = !c.negated;
@@ -174,13 +79,7 @@ static void make_switch(struct maker *m, const struct who *who)
 	put_label(m, end);
 }
 
-struct loop {
-	int depth, head, end;
-	struct cond leave;
-	bool bottom;
-};
-
-static struct loop loop_begin(struct maker *m)
+struct loop loop_begin(struct maker *m)
 {
 	struct loop l = {.depth = m->depth++, .head = label(m), .end = label(m)};
 	l.leave = chance(m, 50) ? (struct cond){COND_LOOP_GE_N, l.depth, 0, false}
@@ -197,14 +96,27 @@ static struct loop loop_begin(struct maker *m)
 	return l;
 }
 
-static void loop_end(struct maker *m, struct loop *l)
+void loop_again(struct maker *m, struct loop *l)
+{
+	l->head = label(m);
+	l->end = label(m);
+	m->depth++;
+	struct step *s = put(m, "\tmov.u32 %%i%d, 0;", l->depth);
+	s->op = OP_LOOP_ZERO;
+	s->depth = l->depth;
+	put_label(m, l->head);
+	put_jump(m, l->leave, l->end);
+}
+
+void loop_end(struct maker *m, struct loop *l)
 {
 	struct step *s = put(m, "\tadd.u32 %%i%d, %%i%d, 1;", l->depth, l->depth);
 	s->op = OP_LOOP_NEXT;
 	s->depth = l->depth;
 	if (l->bottom) {
-		l->leave.negated = true;
-		put_jump(m, l->leave, l->head);
+		struct cond stay = l->leave;
+		stay.negated = true;
+		put_jump(m, stay, l->head);
 	} else {
 		put_jump(m, always(), l->head);
 	}
@@ -221,10 +133,39 @@ static void make_loop(struct maker *m, const struct who *who)
 	loop_end(m, &l);
 }
 
+/* A comment that says how findings here, or the next access, are to be treated. */
+static void make_hinted(struct maker *m, const struct who *who)
+{
+	int k = below(m, 4);
+	m->hinted = true;
+	if (k == 0) {
+		put(m, "\t// fencepost: off the test says so");
+		make_body(m, who, 1 + below(m, 2));
+		put(m, "\t// fencepost: on");
+	} else {
+		put(m, k == 1	 ? "\t// fencepost: ignore the test says so"
+			: k == 2 ? "\t// fencepost: neutral"
+				 : "\t// fencepost: async");
+		if (k < 3 && chance(m, 50))
+			put_async(m, who);
+		else
+			chance(m, 70) ? put_write(m) : put_read(m);
+	}
+	m->hinted = false;
+}
+
 static void make_statement(struct maker *m, const struct who *who)
 {
+	if (m->hints && !m->hinted && chance(m, 20)) {
+		make_hinted(m, who);
+		return;
+	}
 	int k = below(m, 100);
-	if (k < 28)
+	if (m->ncallees && chance(m, 12))
+		put_call(m, who);
+	else if (who->whole_warps && chance(m, 6))
+		chance(m, 60) ? put_matrix_write(m) : put_matrix_read(m);
+	else if (k < 28)
 		put_write(m);
 	else if (k < 40)
 		put_read(m);
@@ -235,7 +176,7 @@ static void make_statement(struct maker *m, const struct who *who)
 	else if (k < 56)
 		put_copies(m);
 	else if (k < 70)
-		put_async(m);
+		put_async(m, who);
 	else if (k < 76)
 		put_fence(m, chance(m, 40) ? some_guard(m) : always());
 	else if (k < 88)
@@ -250,183 +191,49 @@ static void make_statement(struct maker *m, const struct who *who)
 		put_write(m);
 }
 
-static void make_body(struct maker *m, const struct who *who, int n)
+void make_body(struct maker *m, const struct who *who, int n)
 {
-	for (int i = 0; i < n && m->p->n < 300; i++)
+	for (int i = 0; i < n && m->p->n < 500; i++)
 		make_statement(m, who);
 }
 
-/* Everybody writes, perhaps fences, meets; one issues; perhaps they meet again. */
-static void make_handoff(struct maker *m, const struct who *who)
+/* ---- the whole program ---- */
+
+static void put_head(struct maker *m)
 {
-	int n = 1 + below(m, 2);
-	for (int i = 0; i < n; i++)
-		chance(m, 75) ? put_write(m) : put_read(m);
-	if (chance(m, 30))
-		put_use(m);
-	maybe_fence(m);
-	put_barrier(m, who);
-	if (chance(m, 12))
-		put_fence(m, rare_guard(m));
-	put_async(m);
-	if (chance(m, 60))
-		put_barrier(m, who);
+	const char *n = m->p->name;
+	put(m,
+		".visible .entry %s(.param .u64 .ptr .global %s_in, .param .u64 .ptr .global "
+		"%s_out,",
+		n, n, n);
+	put(m, "\t.param .u64 .ptr .global %s_out2, .param .u32 %s_n, .param .u32 %s_flags,", n, n,
+		n);
+	put(m, "\t.param .align 64 .b8 %s_map[128])", n);
+	put(m, "%s %d, 1, 1", below(m, 2) ? ".reqntid" : ".maxntid", 32 * m->p->warps);
+	if (m->cluster)
+		put(m, ".reqnctapercluster 2, 1, 1");
+	put(m, "{");
+	put(m, "\t.shared .align 1024 .b8 tile[4096];");
+	put(m, "\t.shared .align 1024 .b8 other[4096];");
+	put(m, "\t.shared .align 8 .b8 bars[%d];", 8 * NMBARRIERS);
+	put(m, "\t.reg .b64 %%out, %%out2, %%map, %%token;");
+	put(m, "\t.reg .b16 %%both;");
+	put(m, "\t.reg .f32 %%f<4>;");
 }
 
-/* One role hands over to the other through a named barrier or an mbarrier, once. */
-static void make_roles(struct maker *m, const struct who *who)
+/* What the code of a kernel or callee refers to. */
+void put_registers(struct maker *m)
 {
-	int one = label(m), end = label(m), writers = all_warps(m) & ~1;
-	bool named = m->shot_used || below(m, 2), arrive = below(m, 2);
-	int id = 9 + m->next_id++;
-	struct who w = {.warps = writers, .whole_warps = true, .in_loop = who->in_loop};
-	struct who i = {.warps = 1, .whole_warps = true, .in_loop = who->in_loop};
-	put_jump(m, on(PRED_WARP0), one);
-	make_body(m, &w, 1 + below(m, 3));
-	maybe_fence(m);
-	if (named)
-		put_sync(m, id, all_warps(m), !arrive);
-	else
-		put_mb_arrive(m, MB_FULL);
-	if (chance(m, 30))
-		make_body(m, &w, 1);
-	if (chance(m, 15)) {
-		put(m, "\t%s;", below(m, 2) ? "ret" : "exit")->op = OP_EXIT;
-		m->left = true;
-	} else {
-		put_jump(m, always(), end);
-	}
-	put_label(m, one);
-	if (chance(m, 30))
-		make_body(m, &i, 1);
-	if (named)
-		put_sync(m, id, all_warps(m), true);
-	else
-		put_mb_wait(m, MB_FULL, PARITY_ZERO, 0);
-	if (chance(m, 15))
-		put_fence(m, rare_guard(m));
-	make_body(m, &i, 1);
-	put_async(m);
-	put_label(m, end);
-	m->shot_used |= !named;
-}
-
-/* Between two meetings somebody fences for all, or it looks like that. */
-static void make_leader(struct maker *m, const struct who *who)
-{
-	int id = 9 + m->next_id++, writers = all_warps(m) & ~1;
-	bool split =
-		m->p->warps > 1 && !who->in_loop && !who->alone && m->next_id < 5 && chance(m, 60);
-	int one = label(m), end = label(m);
-
-	put_write(m);
-	if (chance(m, 60))
-		put_barrier(m, who);
-	if (!split) {
-		put_fence(m, some_guard(m));
-		if (chance(m, 25))
-			put_write(m);
-		put_barrier(m, who);
-		put_async(m);
-		return;
-	}
-	struct who w = {.warps = writers, .whole_warps = true};
-	struct who i = {.warps = 1, .whole_warps = true};
-	put_jump(m, on(PRED_WARP0), one);
-	make_body(m, &w, below(m, 3));
-	if (chance(m, 25))
-		put_fence(m, rare_guard(m));
-	put_sync(m, id, all_warps(m), chance(m, 50));
-	if (chance(m, 30))
-		make_body(m, &w, 1);
-	put_jump(m, always(), end);
-	put_label(m, one);
-	if (chance(m, 60))
-		put_fence(m, rare_guard(m));
-	make_body(m, &i, below(m, 2));
-	put_sync(m, id, all_warps(m), true);
-	if (chance(m, 60))
-		put_async(m);
-	put_label(m, end);
-	if (chance(m, 60))
-		put_barrier(m, who);
-	put_async(m);
-}
-
-/* Writers fill a stage, issuers empty it, with a full and an empty mbarrier. */
-static void make_ring(struct maker *m)
-{
-	int one = label(m), end = label(m), depth = m->depth;
-	struct who w = {.warps = all_warps(m) & ~1, .whole_warps = true, .in_loop = true};
-	struct who i = {.warps = 1, .whole_warps = true, .in_loop = true};
-	put_jump(m, on(PRED_WARP0), one);
-	struct loop l = loop_begin(m);
-	struct loop same = l;
-	put_mb_wait(m, MB_EMPTY, PARITY_LOOP_OTHER, depth);
-	make_body(m, &w, 1 + below(m, 3));
-	maybe_fence(m);
-	put_mb_arrive(m, MB_FULL);
-	loop_end(m, &l);
-	put_jump(m, always(), end);
-	put_label(m, one);
-	l = loop_begin(m);
-	/* both roles must count alike */
-	for (int k = m->p->n - 1; m->p->lines[k].step.op != OP_LOOP_ZERO; k--) {
-		free(m->p->lines[k].text);
-		m->p->n = k;
-	}
-	l.leave = same.leave;
-	l.bottom = false;
-	put_label(m, l.head);
-	put_jump(m, l.leave, l.end);
-	put_mb_wait(m, MB_FULL, PARITY_LOOP, depth);
-	if (chance(m, 12))
-		put_fence(m, rare_guard(m));
-	put_async(m);
-	make_body(m, &i, below(m, 2));
-	if (chance(m, m->fence_odds / 2))
-		put_fence(m, always());
-	put_mb_arrive(m, MB_EMPTY);
-	loop_end(m, &l);
-	put_label(m, end);
-	m->shot_used = true;
-}
-
-/* A bulk load that everybody waits for. */
-static void make_load(struct maker *m, const struct who *who)
-{
-	if (m->loaded || who->in_loop)
-		put_barrier(m, who); /* the issuer must not overrun a slow waiter */
-	m->loaded = true;
-	put_bulk_load(m, on(PRED_FIRST), MB_LOADED);
-	put_mb_wait(m, MB_LOADED, PARITY_PHASE, 0);
-	put(m, "\txor.b32 %%phase, %%phase, 1;")->op = OP_PHASE;
-}
-
-static void make_segment(struct maker *m, const struct who *who)
-{
-	bool many = m->p->warps > 1;
-	int k = below(m, 100);
-	if (who->alone && k >= 55 && k < 82)
-		k -= 50;
-	if (k < 35)
-		make_handoff(m, who);
-	else if (k < 55)
-		make_body(m, who, 2 + below(m, 4));
-	else if (k < 70 && many && !who->in_loop && m->next_id < 5)
-		make_roles(m, who);
-	else if (k < 82 && many && !who->in_loop && !m->shot_used)
-		make_ring(m);
-	else if (k < 88)
-		make_load(m, who);
-	else
-		make_leader(m, who);
-}
-
-static void make_prologue(struct maker *m)
-{
-	struct program *p = m->p;
-	int threads = 32 * p->warps;
+	put(m, "\t.reg .b32 %%thread, %%warp, %%lane, %%n, %%flags, %%bit, %%phase, %%acc, %%one, "
+	       "%%rank, "
+	       "%%peer;");
+	put(m, "\t.reg .b32 %%r<%d>, %%v<%d>, %%i<%d>, %%m<3>;", NTEMPS, NVALUES, NDEPTHS);
+	put(m, "\t.reg .b64 %%d<%d>, %%in;", NTEMPS);
+	put(m,
+		"\t.reg .pred %%q<%d>, %%first, %%lane0, %%elect, %%warp0, %%group, %%others, "
+		"%%flag0, "
+		"%%flag1, %%rank0;",
+		NTEMPS);
 	put(m, "\tmov.u32 %%thread, %%tid.x;");
 	put(m, "\tshr.u32 %%warp, %%thread, 5;");
 	put(m, "\tand.b32 %%lane, %%thread, 31;");
@@ -434,48 +241,136 @@ static void make_prologue(struct maker *m)
 	put(m, "\tsetp.eq.u32 %%lane0, %%lane, 0;");
 	put(m, "\telect.sync _|%%elect, -1;");
 	put(m, "\tsetp.eq.u32 %%warp0, %%warp, 0;");
-	put(m, "\tsetp.eq.u32 %%warp1, %%warp, 1;");
+	put(m, "\tsetp.lt.u32 %%group, %%warp, 4;");
 	put(m, "\tsetp.gt.u32 %%others, %%thread, 31;");
-	put(m, "\tld.param.u64 %%in, [%s_in];", p->name);
-	put(m, "\tcvta.to.global.u64 %%in, %%in;");
-	put(m, "\tld.param.u64 %%out, [%s_out];", p->name);
-	put(m, "\tcvta.to.global.u64 %%out, %%out;");
-	put(m, "\tld.param.u64 %%out2, [%s_out2];", p->name);
-	put(m, "\tcvta.to.global.u64 %%out2, %%out2;");
-	put(m, "\tld.param.u32 %%n, [%s_n];", p->name);
-	put(m, "\tld.param.u32 %%flags, [%s_flags];", p->name);
-	put(m, "\tand.b32 %%bit, %%flags, 1;");
-	put(m, "\tsetp.ne.u32 %%flag0, %%bit, 0;");
-	put(m, "\tand.b32 %%bit, %%flags, 2;");
-	put(m, "\tsetp.ne.u32 %%flag1, %%bit, 0;");
+	put(m, "\tmov.u32 %%rank, %%cluster_ctarank;");
+	put(m, "\tsetp.eq.u32 %%rank0, %%rank, 0;");
+	put(m, "\txor.b32 %%peer, %%rank, 1;");
 	put(m, "\tmov.u32 %%phase, 0;");
 	put(m, "\tmov.u32 %%acc, 0;");
 	put(m, "\tmov.u32 %%one, 1;");
 	for (int v = 0; v < NVALUES; v++)
 		put(m, "\tmov.u32 %%v%d, 0;", v);
-	put(m, "\t@%%first mbarrier.init.shared.b64 [bars+%d], %d;", 8 * MB_FULL, threads - 32);
-	put(m, "\t@%%first mbarrier.init.shared.b64 [bars+%d], 32;", 8 * MB_EMPTY);
-	put(m, "\t@%%first mbarrier.init.shared.b64 [bars+%d], 1;", 8 * MB_LOADED);
-	put(m, "\t@%%first mbarrier.init.shared.b64 [bars+%d], 1;", 8 * MB_SHOT);
-	p->expected[MB_FULL] = 2 * (p->warps - 1);
-	p->expected[MB_EMPTY] = 2;
-	p->expected[MB_LOADED] = p->expected[MB_SHOT] = 1;
+}
+
+void put_flags(struct maker *m)
+{
+	put(m, "\tand.b32 %%bit, %%flags, 1;");
+	put(m, "\tsetp.ne.u32 %%flag0, %%bit, 0;");
+	put(m, "\tand.b32 %%bit, %%flags, 2;");
+	put(m, "\tsetp.ne.u32 %%flag1, %%bit, 0;");
+}
+
+/* The result is the line of the first mbarrier's initialisation: how many arrive is known later. */
+static int make_prologue(struct maker *m)
+{
+	const char *n = m->p->name;
+	put_registers(m);
+	put(m, "\tld.param.u64 %%in, [%s_in];", n);
+	put(m, "\tcvta.to.global.u64 %%in, %%in;");
+	put(m, "\tld.param.u64 %%out, [%s_out];", n);
+	put(m, "\tcvta.to.global.u64 %%out, %%out;");
+	put(m, "\tld.param.u64 %%out2, [%s_out2];", n);
+	put(m, "\tcvta.to.global.u64 %%out2, %%out2;");
+	put(m, "\tld.param.u32 %%n, [%s_n];", n);
+	put(m, "\tld.param.u32 %%flags, [%s_flags];", n);
+	put(m, "\tmov.b64 %%map, %s_map;", n);
+	put(m, "\tcvta.param.u64 %%map, %%map;");
+	put(m, "\tmov.b16 %%both, 3;");
+	put_flags(m);
+	int inits = m->p->n;
+	for (int i = 0; i < NMBARRIERS; i++)
+		put(m, "\t// mbarrier");
 	put_sync(m, 0, all_warps(m), true);
+	if (m->cluster)
+		put_cluster_barrier(m, &(struct who){.warps = all_warps(m)});
+	return inits;
+}
+
+static void put_inits(struct maker *m, int at)
+{
+	new_mbarrier(m, 1, 1);
+	for (int i = 0; i < m->nmbarriers; i++) {
+		free(m->p->lines[at + i].text);
+		if (asprintf(&m->p->lines[at + i].text,
+			    "\t@%%first mbarrier.init.shared.b64 [bars+%d], %d;", 8 * i,
+			    m->threads[i]) < 0)
+			abort();
+	}
+}
+
+static bool is_access(enum op op)
+{
+	return op == OP_READ || op == OP_WRITE || op == OP_UPDATE || op == OP_COPY ||
+	       op == OP_SEND || op == OP_BULK_LOAD || op == OP_BULK_STORE || op == OP_MATMUL;
+}
+
+/* The range of a hint, the rest of the block that an `ignore` may reach, the next access. */
+static void apply_hints(struct program *p)
+{
+	bool off = false, ignore = false, neutral = false, async = false;
+	for (int i = 0; i < p->n; i++) {
+		struct step *s = &p->lines[i].step;
+		const char *hint = strstr(p->lines[i].text, "fencepost: ");
+		hint = hint ? hint + strlen("fencepost: ") : "";
+		off = (off || strncmp(hint, "off", 3) == 0) && strcmp(hint, "on") != 0;
+		ignore = (ignore || strncmp(hint, "ignore", 6) == 0) && s->op != OP_LABEL;
+		neutral |= strcmp(hint, "neutral") == 0;
+		async |= strcmp(hint, "async") == 0;
+		s->may_ignore = off || ignore;
+		if (s->may_ignore)
+			s->features |= bit(FEATURE_HINT);
+		ignore &= s->op != OP_JUMP && s->op != OP_EXIT;
+		if (!is_access(s->op))
+			continue;
+		s->neutral = neutral;
+		s->as_async = async;
+		neutral = async = false;
+	}
 }
 
 /* Labels become line numbers. */
 static void resolve(struct program *p)
 {
-	int *at = calloc(MAX_LINES, sizeof(*at));
+	static int at[MAX_LINES];
+	apply_hints(p);
 	for (int i = 0; i < p->n; i++)
 		if (p->lines[i].step.op == OP_LABEL)
 			at[p->lines[i].step.value] = i;
-	for (int i = 0; i < p->n; i++)
-		if (p->lines[i].step.op == OP_JUMP)
-			p->lines[i].step.value = at[p->lines[i].step.value];
-		else if (p->lines[i].step.op == OP_MB_WAIT)
-			p->uses_mbarriers = true;
-	free(at);
+	for (int i = 0; i < p->n; i++) {
+		struct step *s = &p->lines[i].step;
+		if (s->op == OP_JUMP || s->op == OP_CALL)
+			s->value = at[s->value];
+		p->uses_mbarriers |= s->op == OP_MB_WAIT;
+		p->features |= s->features;
+		p->lines[i].origin = i;
+	}
+}
+
+static void make_segments(struct maker *m)
+{
+	struct who who = {.warps = all_warps(m), .whole_warps = true, .all = true, .both = true};
+	int n = 1 + below(m, 3);
+	for (int i = 0; i < n; i++) {
+		if (m->left)
+			who = (struct who){.warps = m->group && m->p->warps == 5 ? 0xf : 1,
+				.whole_warps = true,
+				.alone = true};
+		if (m->depth == 0 && chance(m, 25)) {
+			who.in_loop = true;
+			struct loop l = loop_begin(m);
+			make_segment(m, &who);
+			if (chance(m, 50))
+				make_segment(m, &who);
+			loop_end(m, &l);
+			who.in_loop = false;
+		} else {
+			make_segment(m, &who);
+		}
+	}
+	put_missing_calls(m);
+	if (m->cluster)
+		put_cluster_barrier(m, &who);
 }
 
 void program_make(struct program *p, uint64_t seed)
@@ -486,56 +381,31 @@ void program_make(struct program *p, uint64_t seed)
 	struct maker m = {.p = p, .state = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15)};
 	for (int i = 0; i < 8; i++)
 		below(&m, 2);
-	p->warps = 1 + below(&m, MAX_WARPS);
+	int kind = below(&m, 100);
+	m.cluster = kind < 20;
+	m.group = kind >= 20 && kind < 35;
+	m.hints = chance(&m, 8);
+	p->warps = m.group ? 4 + below(&m, 2) : 1 + below(&m, m.cluster ? 2 : 3);
+	p->ctas = m.cluster ? 2 : 1;
 	m.fence_odds = odds[below(&m, 6)];
-	make_prologue(&m);
-	struct who who = {.warps = all_warps(&m), .whole_warps = true, .all = true};
-	int n = 1 + below(&m, 3);
-	for (int i = 0; i < n; i++) {
-		if (m.left)
-			who = (struct who){.warps = 1, .whole_warps = true, .alone = true};
-		if (m.depth == 0 && chance(&m, 25)) {
-			who.in_loop = true;
-			struct loop l = loop_begin(&m);
-			make_segment(&m, &who);
-			if (chance(&m, 50))
-				make_segment(&m, &who);
-			loop_end(&m, &l);
-			who.in_loop = false;
-		} else {
-			make_segment(&m, &who);
-		}
-	}
+	m.peer_odds = 30;
+	m.next_id = 1;
+	m.next_role_id = 9;
+	new_mbarrier(&m, 1, 1);
+	new_mbarrier(&m, 1, 1);
+	put(&m, "// program %s", p->name);
+	if (chance(&m, CALL_ODDS))
+		make_callees(&m);
+	put_head(&m);
+	p->start = p->n;
+	int inits = make_prologue(&m);
+	make_segments(&m);
 	put(&m, "\tst.global.u32 [%%out+64], %%acc;")->op = OP_USE_ACC;
 	put(&m, "\tret;");
+	put(&m, "}");
+	put_inits(&m, inits);
 	resolve(p);
 	p->temps = m.temps;
-}
-
-int program_print(const struct program *p, FILE *out)
-{
-	static const char *const directive[] = {".reqntid", ".maxntid"};
-	int head = fprintf(out,
-		".visible .entry %s(.param .u64 .ptr .global %s_in, "
-		".param .u64 .ptr .global %s_out,\n\t.param .u64 .ptr .global %s_out2, "
-		".param .u32 %s_n, .param .u32 %s_flags)\n%s %d, 1, 1\n{\n"
-		"\t.shared .align 128 .b8 tile[1024];\n\t.shared .align 128 .b8 other[1024];\n"
-		"\t.shared .align 8 .b8 bars[32];\n"
-		"\t.reg .b32 %%thread, %%warp, %%lane, %%n, %%flags, %%bit, %%phase, %%acc, "
-		"%%one;\n"
-		"\t.reg .b32 %%r<%d>, %%v<%d>, %%i<%d>;\n\t.reg .b64 %%d<%d>, %%in, %%out, "
-		"%%out2;\n"
-		"\t.reg .pred %%q<%d>, %%first, %%lane0, %%elect, %%warp0, %%warp1, %%others, "
-		"%%flag0, "
-		"%%flag1;\n",
-		p->name, p->name, p->name, p->name, p->name, p->name, directive[p->temps % 2],
-		32 * p->warps, p->temps + 1, NVALUES, NDEPTHS, p->temps + 1, p->temps + 1);
-	if (head < 0)
-		return 0;
-	for (int i = 0; i < p->n; i++)
-		fprintf(out, "%s\n", p->lines[i].text);
-	fprintf(out, "}\n");
-	return HEAD_LINES;
 }
 
 void program_clear(struct program *p)

@@ -11,13 +11,13 @@
 #include <stdio.h>
 
 enum {
-	MAX_LINES = 1200,
-	MAX_THREADS = 6, /* two of each warp stand for all of it */
-	MAX_WARPS = 3,
-	NO_COND = -1,
+	MAX_LINES = 1600,
+	MAX_CTAS = 2,
+	MAX_WARPS = 5,
+	MAX_THREADS = 10, /* of a cluster; two of each warp stand for all of it */
 	NVALUES = 4,
 	NDEPTHS = 2,
-	NMBARRIERS = 4,
+	NMBARRIERS = 12,
 };
 
 /* Predicates that every kernel computes first. */
@@ -26,14 +26,25 @@ enum pred {
 	PRED_LANE,  /* first lane of its warp */
 	PRED_ELECT, /* the same by elect.sync */
 	PRED_WARP0,
-	PRED_WARP1,
+	PRED_GROUP,  /* of the first four warps */
 	PRED_OTHERS, /* not warp 0 */
 	PRED_FLAG0,  /* of a kernel parameter: uniform, unknown */
 	PRED_FLAG1,
+	PRED_RANK0, /* the first CTA of its cluster */
 	NPREDS,
 };
 
-enum cond_kind { COND_ALWAYS, COND_PRED, COND_LOOP_EQ, COND_LOOP_GE, COND_LOOP_GE_N, COND_DATA };
+extern const char *const pred_names[NPREDS];
+
+enum cond_kind {
+	COND_ALWAYS,
+	COND_PRED,
+	COND_LOOP_EQ,
+	COND_LOOP_GE,
+	COND_LOOP_GE_N,
+	COND_DATA,
+	COND_LAST_CALL /* the recursion ends here */
+};
 
 struct cond {
 	enum cond_kind kind;
@@ -46,6 +57,8 @@ enum op {
 	OP_LABEL,
 	OP_JUMP,
 	OP_EXIT,
+	OP_CALL,
+	OP_RETURN,
 	OP_LOOP_ZERO,
 	OP_LOOP_NEXT,
 	OP_PHASE, /* flip the phase register */
@@ -55,74 +68,151 @@ enum op {
 	OP_COPY, /* cp.async */
 	OP_COMMIT,
 	OP_WAIT_GROUP,
-	OP_MIX, /* acc += value */
+	OP_SEND, /* st.async, red.async */
+	OP_MIX,	 /* acc += value */
 	OP_USE,
 	OP_USE_ACC,
-	OP_BULK_LOAD,
+	OP_BULK_LOAD, /* writes `to`, reads `from` */
 	OP_BULK_STORE,
+	OP_MATMUL, /* reads `to` and, if it has a size, `from` */
 	OP_FENCE,
 	OP_SYNC,
 	OP_ARRIVE,
-	OP_WAIT, /* the second half of a split barrier */
+	OP_CLUSTER_ARRIVE,
+	OP_CLUSTER_WAIT,
 	OP_WARP_SYNC,
 	OP_MB_ARRIVE,
+	OP_MB_COPIES, /* cp.async.mbarrier.arrive */
 	OP_MB_WAIT,
 };
 
-enum { SPACE_SHARED = 1, SPACE_GLOBAL = 2 };
+/* What a fence covers: the own CTA's shared memory, that of the cluster, global memory. */
+enum { SPACE_SHARED = 1, SPACE_CLUSTER = 2, SPACE_GLOBAL = 4 };
 
-/* var == 2 is the global buffer; the others are .shared variables. */
-struct place {
-	int var, base, by_tid, by_warp, by_stage, depth, size;
+/*
+ * Variables: three in shared memory (one of them at module level), the global buffer, what a
+ * tensor map names, and in a callee whatever its parameter points to.
+ */
+enum { VAR_TILE, VAR_OTHER, VAR_POOL, VAR_GLOBAL, VAR_MAP, VAR_ARG };
+
+enum shape {
+	SHAPE_PLAIN,
+	SHAPE_ROWS,    /* one row of 16 bytes per lane, touched by all lanes of the warp */
+	SHAPE_CORES,   /* two blocks of 128 bytes, `lead` bytes apart */
+	SHAPE_SWIZZLE, /* 32 bytes of each of eight rows, by the 128-byte swizzle */
 };
 
-enum parity { PARITY_ZERO, PARITY_ONE, PARITY_PHASE, PARITY_LOOP, PARITY_LOOP_OTHER };
+struct place {
+	int var, base, by_tid, by_warp, by_lane, by_stage, depth, size;
+	enum shape shape;
+	int lead;
+	bool peer, multicast;
+};
+
+enum parity {
+	PARITY_ZERO,
+	PARITY_PHASE,
+	PARITY_LOOP,
+	PARITY_LOOP_OTHER,
+	PARITY_HALF, /* of a ring of two stages: bit 1 of the counter */
+	PARITY_HALF_OTHER,
+	PARITY_TOKEN
+};
+
+/* What the coverage table counts. */
+enum feature {
+	FEATURE_PLAIN_BAR,
+	FEATURE_NAMED_BAR,
+	FEATURE_BAR_ARRIVE,
+	FEATURE_WARP_SYNC,
+	FEATURE_MBARRIER,
+	FEATURE_RING,
+	FEATURE_TOKEN,
+	FEATURE_LEADER,
+	FEATURE_LEADER_MBARRIER,
+	FEATURE_GUARDED_FENCE,
+	FEATURE_CP_ASYNC,
+	FEATURE_CP_MBARRIER,
+	FEATURE_CP_NOINC,
+	FEATURE_MATRIX,
+	FEATURE_WGMMA,
+	FEATURE_TENSOR,
+	FEATURE_GLOBAL,
+	FEATURE_CALL,
+	FEATURE_RECURSION,
+	FEATURE_PEER,
+	FEATURE_CLUSTER_BAR,
+	FEATURE_REMOTE_ARRIVE,
+	FEATURE_SEND,
+	FEATURE_MULTICAST,
+	FEATURE_PEER_COPY,
+	FEATURE_HINT,
+	NFEATURES
+};
+
+extern const char *const feature_names[NFEATURES];
 
 struct step {
 	enum op op;
 	struct cond guard;
-	struct place to, from; /* from: the global side of a copy */
+	struct place to, from; /* from: the other side of a copy */
 	int value;	       /* register, group count, spaces of a fence, target label */
 	int barrier, warps;    /* id and the warps that take part */
+	int bytes;	       /* what an arrive expects, what a store to a peer completes */
 	enum parity parity;
 	int depth;
+	bool peer;	 /* the mbarrier of the other CTA */
+	bool by_stage;	 /* the mbarrier next to it in every second iteration */
+	int count;	 /* of a call: iterations; NONE: one less than the caller's */
+	int result;	 /* of a call: value register, or NONE */
+	bool neutral;	 /* a hint says that it touches nothing */
+	bool as_async;	 /* a hint says that it is an async access */
+	bool may_ignore; /* a hint lets findings that name this line be suppressed */
+	uint32_t features;
 };
+
+enum { NONE = -1 };
 
 struct line {
 	char *text;
 	struct step step;
+	int origin; /* of a rewritten program: the line of the original, or NONE */
 };
 
 struct program {
 	struct line lines[MAX_LINES];
-	int n;
-	int warps, temps;
+	int n, start; /* the first line of the kernel's own code */
+	int warps, ctas, temps;
 	int expected[NMBARRIERS]; /* threads of the model that arrive in a phase */
 	bool uses_n, uses_flags, uses_mbarriers, uses_data;
+	uint32_t features;
 	char name[32];
 };
 
-/* What the oracle found: pairs of lines of the program. */
-struct edge {
+/* A pair of lines, the first generic, the second async, that touch the same bytes in this order. */
+struct meeting {
 	int generic, async;
+	bool plain, strict; /* an edge, by the default rules and by the strict ones */
+	uint32_t features;
 };
 
-struct edges {
-	struct edge *v;
-	int n;
+struct outcome {
+	struct meeting *v;
+	int n, edges, strict_edges;
 };
 
 enum verdict { RAN, TOO_LONG, STUCK };
 
 void program_make(struct program *p, uint64_t seed);
-
-/* Prints the kernel; the result is the number of lines before the first of the program. */
-int program_print(const struct program *p, FILE *out);
-
 void program_clear(struct program *p);
 
-/* The program as text, with fences put in between: false if it is anything else. */
+/*
+ * The program as text, with fences put in between, taken away or replaced: false if it is anything
+ * else.
+ */
 bool program_reread(const struct program *p, char *const *lines, int n, struct program *out);
 
-/* strict: a read counts until a fence, whether its value was used or not. */
-enum verdict program_run(const struct program *p, bool strict, struct edges *edges);
+/* The program without one line that is no jump's target. */
+void program_without(const struct program *p, int line, struct program *out);
+
+enum verdict program_run(const struct program *p, struct outcome *out);

@@ -6,86 +6,10 @@
  * Barriers and mbarriers pass these sets on. An async access that meets an unfenced access of the
  * same bytes is an edge. Slow and obvious; it knows nothing of control flow graphs.
  */
-#include "program.h"
+#include "state.h"
 
+#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { WORDS = 10, MAX_EVENTS = WORDS * 64, MAX_STEPS = 6000, MAX_HITS = 20000, NBARRIERS = 16 };
-
-struct set {
-	uint64_t w[WORDS];
-};
-
-struct facts {
-	struct set before, fenced, done;
-};
-
-struct event {
-	int line, var, lo, hi;
-	bool reads, writes, is_load, used;
-};
-
-struct copy {
-	int event, group;
-};
-
-struct thread {
-	int tid, pc, phase, loop[NDEPTHS];
-	bool over, blocked;
-	struct facts facts;
-	struct set held[NVALUES], acc; /* reads whose value a register holds */
-	struct copy copies[64];
-	int ncopies, group;
-	int waits_for; /* phase of the barrier that it sleeps at */
-};
-
-struct barrier {
-	int arrived, phase;
-	struct facts next, last;
-};
-
-struct hit {
-	int event, async;
-	bool done;
-};
-
-struct run {
-	const struct program *p;
-	int n, flags, guess;
-	struct thread threads[MAX_THREADS];
-	int nthreads;
-	struct barrier bars[NBARRIERS], warp_bars[MAX_WARPS], mbs[NMBARRIERS];
-	struct event events[MAX_EVENTS];
-	int nevents, steps;
-	struct set shared, global;
-	struct hit hits[MAX_HITS];
-	int nhits;
-	bool too_long;
-};
-
-static void set_add(struct set *s, int i)
-{
-	s->w[i / 64] |= UINT64_C(1) << (i % 64);
-}
-
-static bool set_has(const struct set *s, int i)
-{
-	return s->w[i / 64] >> (i % 64) & 1;
-}
-
-static void set_join(struct set *s, const struct set *o)
-{
-	for (int i = 0; i < WORDS; i++)
-		s->w[i] |= o->w[i];
-}
-
-static void facts_join(struct facts *f, const struct facts *o)
-{
-	set_join(&f->before, &o->before);
-	set_join(&f->fenced, &o->fenced);
-	set_join(&f->done, &o->done);
-}
 
 static bool pred_holds(const struct run *r, const struct thread *t, int pred)
 {
@@ -97,14 +21,16 @@ static bool pred_holds(const struct run *r, const struct thread *t, int pred)
 		return t->tid % 32 == 0;
 	case PRED_WARP0:
 		return t->tid / 32 == 0;
-	case PRED_WARP1:
-		return t->tid / 32 == 1;
+	case PRED_GROUP:
+		return t->tid / 32 < 4;
 	case PRED_OTHERS:
 		return t->tid / 32 != 0;
 	case PRED_FLAG0:
 		return r->flags & 1;
 	case PRED_FLAG1:
 		return r->flags & 2;
+	case PRED_RANK0:
+		return t->cta == 0;
 	case NPREDS:
 		break;
 	}
@@ -148,178 +74,11 @@ static bool cond_holds(const struct run *r, const struct thread *t, const struct
 	case COND_DATA:
 		v = value_holds(r, t, c->a);
 		break;
+	case COND_LAST_CALL:
+		v = t->count == 0;
+		break;
 	}
 	return v != c->negated;
-}
-
-static int place_at(const struct thread *t, const struct place *p)
-{
-	return p->base + p->by_tid * t->tid + p->by_warp * (t->tid / 32) +
-	       p->by_stage * (t->loop[p->depth] & 1);
-}
-
-static int event_new(struct run *r, const struct thread *t, const struct place *p)
-{
-	if (r->nevents == MAX_EVENTS) {
-		r->too_long = true;
-		return 0;
-	}
-	int lo = place_at(t, p);
-	r->events[r->nevents] =
-		(struct event){.line = t->pc, .var = p->var, .lo = lo, .hi = lo + p->size};
-	set_add(p->var == 2 ? &r->global : &r->shared, r->nevents);
-	return r->nevents++;
-}
-
-static void do_access(struct run *r, struct thread *t, const struct step *s)
-{
-	int e = event_new(r, t, &s->to);
-	r->events[e].reads = s->op != OP_WRITE;
-	r->events[e].writes = s->op != OP_READ;
-	r->events[e].is_load = s->op == OP_READ;
-	if (s->op == OP_READ) {
-		memset(&t->held[s->value], 0, sizeof(struct set));
-		set_add(&t->held[s->value], e);
-	}
-	set_add(&t->facts.before, e);
-}
-
-/* A copy counts from the wait on that completes it. */
-static void do_copy(struct run *r, struct thread *t, const struct step *s)
-{
-	int e = event_new(r, t, &s->to);
-	r->events[e].writes = true;
-	if (t->ncopies == 64) {
-		r->too_long = true;
-		return;
-	}
-	t->copies[t->ncopies++] = (struct copy){e, t->group};
-}
-
-static void do_wait_group(struct thread *t, int pending)
-{
-	int kept = 0;
-	for (int i = 0; i < t->ncopies; i++)
-		if (t->copies[i].group < t->group - pending)
-			set_add(&t->facts.before, t->copies[i].event);
-		else
-			t->copies[kept++] = t->copies[i];
-	t->ncopies = kept;
-}
-
-static void do_use(struct run *r, struct thread *t, const struct set *values)
-{
-	for (int e = 0; e < r->nevents; e++)
-		if (set_has(values, e)) {
-			r->events[e].used = true;
-			set_add(&t->facts.done, e);
-		}
-}
-
-static void async_access(struct run *r, struct thread *t, const struct place *p, bool writes)
-{
-	int lo = place_at(t, p), hi = lo + p->size;
-	for (int i = 0; i < r->nevents; i++) {
-		const struct event *e = &r->events[i];
-		if (!set_has(&t->facts.before, i) || set_has(&t->facts.fenced, i))
-			continue;
-		if (e->var != p->var || e->hi <= lo || hi <= e->lo || !(e->writes || writes))
-			continue;
-		if (r->nhits == MAX_HITS) {
-			r->too_long = true;
-			return;
-		}
-		r->hits[r->nhits++] = (struct hit){i, t->pc, set_has(&t->facts.done, i)};
-	}
-}
-
-static void do_fence(const struct run *r, struct thread *t, int spaces)
-{
-	for (int i = 0; i < WORDS; i++) {
-		uint64_t mask = (spaces & SPACE_SHARED ? r->shared.w[i] : 0) |
-				(spaces & SPACE_GLOBAL ? r->global.w[i] : 0);
-		t->facts.fenced.w[i] |= t->facts.before.w[i] & mask;
-	}
-}
-
-static void barrier_arrive(struct barrier *b, const struct thread *t, int expected)
-{
-	facts_join(&b->next, &t->facts);
-	if (++b->arrived < expected)
-		return;
-	b->arrived = 0;
-	b->phase++;
-	b->last = b->next;
-}
-
-/* A bar.* phase hands over what its own arrivals brought and nothing of earlier phases. */
-static void bar_arrive(struct barrier *b, const struct thread *t, int expected)
-{
-	int phase = b->phase;
-	barrier_arrive(b, t, expected);
-	if (b->phase != phase)
-		memset(&b->next, 0, sizeof(b->next));
-}
-
-static bool bar_sync(struct barrier *b, struct thread *t, int expected)
-{
-	if (!t->blocked) {
-		t->waits_for = b->phase + 1;
-		t->blocked = true;
-		bar_arrive(b, t, expected);
-	}
-	if (b->phase < t->waits_for)
-		return false;
-	t->blocked = false;
-	facts_join(&t->facts, &b->last);
-	return true;
-}
-
-static bool mb_wait(struct barrier *b, struct thread *t, const struct step *s)
-{
-	int parity = 0;
-	switch (s->parity) {
-	case PARITY_ZERO:
-		break;
-	case PARITY_ONE:
-		parity = 1;
-		break;
-	case PARITY_PHASE:
-		parity = t->phase;
-		break;
-	case PARITY_LOOP:
-		parity = t->loop[s->depth] & 1;
-		break;
-	case PARITY_LOOP_OTHER:
-		parity = (t->loop[s->depth] & 1) ^ 1;
-		break;
-	}
-	if ((b->phase & 1) == parity)
-		return false;
-	if (b->phase > 0)
-		facts_join(&t->facts, &b->last);
-	return true;
-}
-
-/* bar.sync 0 counts the threads that have not left. */
-static int live(const struct run *r)
-{
-	int n = 0;
-	for (int i = 0; i < r->nthreads; i++)
-		n += !r->threads[i].over;
-	return n;
-}
-
-static void leave(struct run *r, struct thread *t)
-{
-	struct barrier *b = &r->bars[0];
-	t->over = true;
-	if (b->arrived == 0 || b->arrived < live(r))
-		return;
-	b->arrived = 0;
-	b->phase++;
-	b->last = b->next;
-	memset(&b->next, 0, sizeof(b->next));
 }
 
 static int threads_of(int warps)
@@ -330,26 +89,91 @@ static int threads_of(int warps)
 	return n;
 }
 
-/* One step of one thread; false if it has to wait. */
-static bool thread_step(struct run *r, struct thread *t)
+static void do_memory(struct run *r, struct thread *t, const struct step *s)
 {
-	const struct step *s = &r->p->lines[t->pc].step;
-	if (s->op == OP_JUMP && s->guard.kind == COND_DATA)
-		do_use(r, t, &t->held[s->guard.a]);
-	if (s->op != OP_JUMP && !cond_holds(r, t, &s->guard)) {
-		t->pc++;
-		return true;
+	switch ((int)s->op) {
+	case OP_READ:
+	case OP_WRITE:
+	case OP_UPDATE:
+		do_access(r, t, s);
+		break;
+	case OP_COPY:
+		do_copy(r, t, s);
+		break;
+	case OP_SEND:
+		do_send(r, t, s);
+		break;
+	case OP_BULK_LOAD:
+		async_access(r, t, &s->to, true);
+		async_access(r, t, &s->from, false);
+		break;
+	case OP_BULK_STORE:
+		async_access(r, t, &s->to, false);
+		async_access(r, t, &s->from, true);
+		break;
+	case OP_MATMUL:
+		async_access(r, t, &s->to, false);
+		if (s->from.size)
+			async_access(r, t, &s->from, false);
+		break;
+	default:
+		break;
 	}
-	switch (s->op) {
-	case OP_NONE:
-	case OP_LABEL:
+}
+
+/* What a hint makes of an access: nothing, or one of the async proxy. */
+static void do_hinted(struct run *r, struct thread *t, const struct step *s)
+{
+	if (s->op == OP_READ)
+		memset(&t->held[s->value], 0, sizeof(struct set));
+	if (s->as_async)
+		async_access(r, t, &s->to, s->op != OP_READ);
+}
+
+static bool do_sync(struct run *r, struct thread *t, const struct step *s)
+{
+	struct barrier *bar = &r->bars[t->cta][s->barrier];
+	switch ((int)s->op) {
+	case OP_SYNC:
+		return bar_sync(
+			r, bar, t, s->barrier == 0 ? live(r, t->cta) : threads_of(s->warps));
+	case OP_ARRIVE:
+		bar_arrive(r, bar, t, threads_of(s->warps));
 		break;
+	case OP_CLUSTER_ARRIVE:
+		cluster_arrive(r, t);
+		break;
+	case OP_CLUSTER_WAIT:
+		return cluster_wait(r, t);
+	case OP_WARP_SYNC:
+		return bar_sync(r, &r->warp_bars[t->cta][t->tid / 32], t, 2);
+	case OP_MB_ARRIVE:
+		mb_arrive(r, t, s);
+		break;
+	case OP_MB_COPIES:
+		mb_copies(r, t, s);
+		break;
+	case OP_MB_WAIT:
+		return mb_wait(r, t, s);
+	default:
+		break;
+	}
+	return true;
+}
+
+/* Steps that touch nothing but the thread; true if it has jumped. */
+static bool do_control(struct run *r, struct thread *t, const struct step *s)
+{
+	switch ((int)s->op) {
 	case OP_JUMP:
-		if (cond_holds(r, t, &s->guard)) {
-			t->pc = s->value;
-			return true;
-		}
-		break;
+		t->pc = s->value;
+		return true;
+	case OP_CALL:
+		do_call(r, t, s);
+		return true;
+	case OP_RETURN:
+		do_return(t);
+		return true;
 	case OP_EXIT:
 		t->pc = r->p->n;
 		return true;
@@ -361,14 +185,6 @@ static bool thread_step(struct run *r, struct thread *t)
 		break;
 	case OP_PHASE:
 		t->phase ^= 1;
-		break;
-	case OP_READ:
-	case OP_WRITE:
-	case OP_UPDATE:
-		do_access(r, t, s);
-		break;
-	case OP_COPY:
-		do_copy(r, t, s);
 		break;
 	case OP_COMMIT:
 		t->group++;
@@ -385,43 +201,38 @@ static bool thread_step(struct run *r, struct thread *t)
 	case OP_USE_ACC:
 		do_use(r, t, &t->acc);
 		break;
-	case OP_BULK_LOAD:
-		async_access(r, t, &s->to, true);
-		async_access(r, t, &s->from, false);
-		break;
-	case OP_BULK_STORE:
-		async_access(r, t, &s->to, false);
-		async_access(r, t, &s->from, true);
-		break;
 	case OP_FENCE:
 		do_fence(r, t, s->value);
 		break;
-	case OP_SYNC:
-		if (!bar_sync(&r->bars[s->barrier], t,
-			    s->barrier == 0 ? live(r) : threads_of(s->warps)))
-			return false;
-		break;
-	case OP_ARRIVE:
-		t->waits_for = r->bars[s->barrier].phase + 1;
-		bar_arrive(&r->bars[s->barrier], t, threads_of(s->warps));
-		break;
-	case OP_WAIT:
-		if (r->bars[s->barrier].phase < t->waits_for)
-			return false;
-		facts_join(&t->facts, &r->bars[s->barrier].last);
-		break;
-	case OP_WARP_SYNC:
-		if (!bar_sync(&r->warp_bars[t->tid / 32], t, 2))
-			return false;
-		break;
-	case OP_MB_ARRIVE:
-		barrier_arrive(&r->mbs[s->barrier], t, r->p->expected[s->barrier]);
-		break;
-	case OP_MB_WAIT:
-		if (!mb_wait(&r->mbs[s->barrier], t, s))
-			return false;
+	default:
 		break;
 	}
+	return false;
+}
+
+/* One step of one thread; false if it has to wait. */
+static bool thread_step(struct run *r, struct thread *t)
+{
+	t->pc = r->skip[t->pc];
+	if (t->pc == r->p->n)
+		return true;
+	const struct step *s = &r->p->lines[t->pc].step;
+	if (s->op == OP_JUMP && s->guard.kind == COND_DATA)
+		do_use(r, t, &t->held[s->guard.a]);
+	if (s->op == OP_FENCE)
+		stamp(r, &t->facts.before, s->features);
+	if (!cond_holds(r, t, &s->guard)) {
+		t->pc++;
+		return true;
+	}
+	if (do_control(r, t, s))
+		return true;
+	if (s->neutral || s->as_async)
+		do_hinted(r, t, s);
+	else
+		do_memory(r, t, s);
+	if (!do_sync(r, t, s))
+		return false;
 	t->pc++;
 	return true;
 }
@@ -450,77 +261,109 @@ static enum verdict run_all(struct run *r, const int *order)
 
 static void run_reset(struct run *r, const struct program *p, int n, int flags, int guess)
 {
-	memset(r->threads, 0, sizeof(r->threads));
-	memset(r->bars, 0, sizeof(r->bars));
-	memset(r->warp_bars, 0, sizeof(r->warp_bars));
-	memset(r->mbs, 0, sizeof(r->mbs));
-	memset(&r->shared, 0, sizeof(r->shared));
-	memset(&r->global, 0, sizeof(r->global));
+	memset(r, 0, offsetof(struct run, events));
 	r->p = p;
 	r->n = n;
 	r->flags = flags;
 	r->guess = guess;
-	r->nthreads = 2 * p->warps;
+	r->nthreads = 2 * p->warps * p->ctas;
 	r->nevents = r->steps = r->nhits = 0;
 	r->too_long = false;
-	for (int i = 0; i < r->nthreads; i++)
-		r->threads[i].tid = i / 2 * 32 + i % 2;
+	for (int i = 0; i < r->nthreads; i++) {
+		struct thread *t = &r->threads[i];
+		t->cta = i / (2 * p->warps);
+		t->tid = i / 2 % p->warps * 32 + i % 2;
+		t->pc = p->start;
+	}
 }
 
-static void keep_hits(const struct run *r, bool strict, char *seen)
+/* A read whose value is never used, or used before, makes no edge by the default rules. */
+static void keep_hits(const struct run *r, struct meeting *seen, bool *row_seen)
 {
 	for (int i = 0; i < r->nhits; i++) {
-		const struct event *e = &r->events[r->hits[i].event];
-		if (strict || !e->is_load || (e->used && !r->hits[i].done))
-			seen[e->line * MAX_LINES + r->hits[i].async] = 1;
+		const struct hit *h = &r->hits[i];
+		const struct event *e = &r->events[h->event];
+		bool counts = !e->is_load || (e->used && !h->done);
+		struct meeting *m = &seen[e->line * r->p->n + h->async];
+		m->plain |= h->plain && counts;
+		m->strict |= h->strict;
+		m->features |= h->features;
+		m->generic = e->line + 1; /* not zero: seen */
+		m->async = h->async;
+		row_seen[e->line] = true;
 	}
 }
 
-/* The i-th order: a permutation of the warps, and which of its two threads comes first. */
+/* The i-th order: the warps shuffled, and which of the two threads of one comes first. */
 static void order_make(int i, int warps, int *order)
 {
-	static const int perms[6][MAX_WARPS] = {
-		{0, 1, 2}, {1, 0, 2}, {2, 1, 0}, {0, 2, 1}, {1, 2, 0}, {2, 0, 1}};
-	int nperms = warps == 3 ? 6 : warps;
+	int perm[MAX_THREADS];
+	uint32_t h = (uint32_t)(i / 2 * 2654435761u + 1);
+	for (int w = 0; w < warps; w++)
+		perm[w] = w;
+	for (int w = warps - 1; w > 0 && i >= 2; w--) {
+		h = h * 1664525u + 1013904223u;
+		int k = (int)(h >> 16) % (w + 1), keep = perm[w];
+		perm[w] = perm[k];
+		perm[k] = keep;
+	}
 	for (int w = 0; w < warps; w++) {
-		int warp = perms[i % nperms][w], swap = i / nperms % 2;
-		order[2 * w] = 2 * warp + swap;
-		order[2 * w + 1] = 2 * warp + 1 - swap;
+		order[2 * w] = 2 * perm[w] + i % 2;
+		order[2 * w + 1] = 2 * perm[w] + 1 - i % 2;
 	}
 }
 
-static void edges_collect(const char *seen, const struct program *p, struct edges *edges)
+static void outcome_add(struct outcome *o, const struct meeting *m)
 {
-	edges->n = 0;
-	for (int g = 0; g < p->n; g++)
-		for (int a = 0; a < p->n; a++)
-			if (seen[g * MAX_LINES + a]) {
-				if (edges->n % 64 == 0)
-					edges->v = realloc(edges->v,
-						(size_t)(edges->n + 64) * sizeof(*edges->v));
-				edges->v[edges->n++] = (struct edge){g, a};
-			}
+	if (o->n % 64 == 0)
+		o->v = realloc(o->v, (size_t)(o->n + 64) * sizeof(*o->v));
+	o->v[o->n] = *m;
+	o->v[o->n++].generic--;
+	o->edges += m->plain;
+	o->strict_edges += m->strict;
 }
 
-enum verdict program_run(const struct program *p, bool strict, struct edges *edges)
+static void outcome_collect(const struct meeting *seen, const bool *row_seen,
+	const struct program *p, struct outcome *o)
+{
+	o->n = o->edges = o->strict_edges = 0;
+	for (int g = 0; g < p->n; g++)
+		for (int a = 0; row_seen[g] && a < p->n; a++)
+			if (seen[g * p->n + a].generic)
+				outcome_add(o, &seen[g * p->n + a]);
+}
+
+/* For each line the next one, from itself on, that does anything. */
+static void find_skips(struct run *r, const struct program *p)
+{
+	r->skip[p->n] = p->n;
+	for (int i = p->n - 1; i >= 0; i--) {
+		enum op op = p->lines[i].step.op;
+		r->skip[i] = op == OP_NONE || op == OP_LABEL ? r->skip[i + 1] : i;
+	}
+}
+
+enum verdict program_run(const struct program *p, struct outcome *out)
 {
 	struct run *r = malloc(sizeof(*r));
-	char *seen = calloc(MAX_LINES, MAX_LINES);
+	struct meeting *seen = calloc((size_t)p->n * (size_t)p->n, sizeof(*seen));
+	bool row_seen[MAX_LINES] = {false};
 	enum verdict worst = RAN;
-	int guesses = p->uses_data ? 6 : 1;
-	int orders = !p->uses_mbarriers ? 1 : p->warps == 3 ? 12 : 2 * p->warps;
+	find_skips(r, p);
+	int warps = p->warps * p->ctas, guesses = p->uses_data ? 6 : 1;
+	int orders = !p->uses_mbarriers ? 1 : warps == 1 ? 2 : warps == 2 ? 6 : 12;
 	for (int n = 0; n < (p->uses_n ? 4 : 1); n++)
 		for (int flags = 0; flags < (p->uses_flags ? 4 : 1); flags++)
-			for (int o = 0; o < orders * guesses; o++) {
+			for (int o = 0; o < orders * guesses && worst == RAN; o++) {
 				int order[MAX_THREADS];
-				order_make(o % orders, p->warps, order);
+				order_make(o % orders, warps, order);
 				run_reset(r, p, n, flags, o / orders);
 				enum verdict v = run_all(r, order);
 				if (v > worst)
 					worst = v;
-				keep_hits(r, strict, seen);
+				keep_hits(r, seen, row_seen);
 			}
-	edges_collect(seen, p, edges);
+	outcome_collect(seen, row_seen, p, out);
 	free(seen);
 	free(r);
 	return worst;

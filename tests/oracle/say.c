@@ -31,6 +31,8 @@ struct step *put(struct maker *m, const char *fmt, ...)
 	va_list args;
 	va_start(args, fmt);
 	memset(l, 0, sizeof(*l));
+	l->step.result = NONE;
+	l->step.features = m->more;
 	if (vasprintf(&l->text, fmt, args) < 0)
 		abort();
 	va_end(args);
@@ -54,11 +56,10 @@ void put_label(struct maker *m, int l)
 	s->value = l;
 }
 
-static const char *const pred_names[NPREDS] = {
-	"%first", "%lane0", "%elect", "%warp0", "%warp1", "%others", "%flag0", "%flag1"};
+const char *const pred_names[NPREDS] = {
+	"%first", "%lane0", "%elect", "%warp0", "%group", "%others", "%flag0", "%flag1", "%rank0"};
 
-/* The name of a condition's register, computed here if it depends on a loop counter. */
-static void cond_name(struct maker *m, struct cond c, char *out, size_t size)
+void cond_name(struct maker *m, struct cond c, char *out, size_t size)
 {
 	int q;
 	switch (c.kind) {
@@ -86,6 +87,10 @@ static void cond_name(struct maker *m, struct cond c, char *out, size_t size)
 		q = temp(m);
 		m->p->uses_data = true;
 		put(m, "\tsetp.ne.u32 %%q%d, %%v%d, 0;", q, c.a);
+		break;
+	case COND_LAST_CALL:
+		q = temp(m);
+		put(m, "\tsetp.eq.u32 %%q%d, %%count, 0;", q);
 		break;
 	default:
 		abort();
@@ -116,9 +121,17 @@ void put_jump(struct maker *m, struct cond c, int to)
 
 /* ---- addresses ---- */
 
-static struct place place_small(struct maker *m, int size)
+static int some_var(struct maker *m)
 {
-	struct place p = {.var = chance(m, 30), .size = size};
+	if (m->in_callee)
+		return chance(m, 20) ? VAR_POOL : VAR_ARG;
+	return m->keep_pool && chance(m, 15) ? VAR_POOL : chance(m, 30);
+}
+
+struct place place_small(struct maker *m, int size)
+{
+	struct place p = {.var = some_var(m), .size = size};
+	p.peer = m->cluster && !m->in_callee && chance(m, m->peer_odds);
 	switch (below(m, m->depth ? 4 : 3)) {
 	case 0:
 		p.base = 16 * below(m, 60);
@@ -140,10 +153,10 @@ static struct place place_small(struct maker *m, int size)
 	return p;
 }
 
-static struct place place_bulk(struct maker *m)
+struct place place_bulk(struct maker *m)
 {
 	static const int sizes[] = {16, 256, 512, 1024};
-	struct place p = {.var = chance(m, 30), .size = sizes[below(m, 4)]};
+	struct place p = {.var = some_var(m), .size = sizes[below(m, 4)]};
 	if (m->depth && p.size <= 512 && below(m, 2) == 0) {
 		p.by_stage = 512;
 		p.depth = below(m, m->depth);
@@ -153,24 +166,24 @@ static struct place place_bulk(struct maker *m)
 	return p;
 }
 
-static struct place place_global(struct maker *m, int size)
+struct place place_global(struct maker *m, int size)
 {
-	return (struct place){.var = 2, .base = 256 * below(m, 4), .size = size};
+	return (struct place){.var = VAR_GLOBAL, .base = 256 * below(m, 4), .size = size};
 }
 
-static const char *const var_names[] = {"tile", "other", "%in"};
+static const char *const var_names[] = {"tile", "other", "pool", "%in", "%map", "%arg"};
 
-/* Leaves the text of an address operand in out. */
-static void address(struct maker *m, const struct place *p, bool generic, char *out, size_t size)
+static bool is_simple(const struct place *p)
+{
+	return !p->by_tid && !p->by_warp && !p->by_lane && !p->by_stage && !p->peer;
+}
+
+int address(struct maker *m, const struct place *p, bool generic, char *out, size_t size)
 {
 	const char *var = var_names[p->var];
-	if (p->var == 2) {
+	if (p->var == VAR_GLOBAL || (is_simple(p) && !generic && below(m, 2))) {
 		snprintf(out, size, "[%s+%d]", var, p->base);
-		return;
-	}
-	if (!p->by_tid && !p->by_warp && !p->by_stage && !generic && below(m, 2)) {
-		snprintf(out, size, "[%s+%d]", var, p->base);
-		return;
+		return NONE;
 	}
 	int r = temp(m);
 	put(m, "\tmov.u32 %%r%d, %s;", r, var);
@@ -178,18 +191,49 @@ static void address(struct maker *m, const struct place *p, bool generic, char *
 		put(m, "\tmad.lo.u32 %%r%d, %%thread, %d, %%r%d;", r, p->by_tid, r);
 	if (p->by_warp)
 		put(m, "\tmad.lo.u32 %%r%d, %%warp, %d, %%r%d;", r, p->by_warp, r);
+	if (p->by_lane)
+		put(m, "\tmad.lo.u32 %%r%d, %%lane, %d, %%r%d;", r, p->by_lane, r);
 	if (p->by_stage) {
 		int t = temp(m);
 		put(m, "\tand.b32 %%r%d, %%i%d, 1;", t, p->depth);
 		put(m, "\tmad.lo.u32 %%r%d, %%r%d, %d, %%r%d;", r, t, p->by_stage, r);
 	}
+	if (p->peer && !generic)
+		put(m, "\tmapa.shared::cluster.u32 %%r%d, %%r%d, %%peer;", r, r);
 	if (!generic) {
 		snprintf(out, size, "[%%r%d+%d]", r, p->base);
-		return;
+		return r;
 	}
 	put(m, "\tcvt.u64.u32 %%d%d, %%r%d;", r, r);
 	put(m, "\tcvta.shared.u64 %%d%d, %%d%d;", r, r);
+	if (p->peer)
+		put(m, "\tmapa.u64 %%d%d, %%d%d, %%peer;", r, r);
 	snprintf(out, size, "[%%d%d+%d]", r, p->base);
+	return r;
+}
+
+const char *space_of(const struct place *p, bool generic)
+{
+	return generic ? "" : p->peer ? ".shared::cluster" : ".shared";
+}
+
+void mb_address(struct maker *m, const struct step *s, char *out, size_t size)
+{
+	const char *bars = m->in_callee ? "%bars" : "bars";
+	if (!s->peer && !s->by_stage) {
+		snprintf(out, size, "[%s+%d]", bars, 8 * s->barrier);
+		return;
+	}
+	int r = temp(m);
+	put(m, "\tmov.u32 %%r%d, %s;", r, bars);
+	if (s->by_stage) {
+		int t = temp(m);
+		put(m, "\tand.b32 %%r%d, %%i%d, 1;", t, s->depth);
+		put(m, "\tmad.lo.u32 %%r%d, %%r%d, 8, %%r%d;", r, t, r);
+	}
+	if (s->peer)
+		put(m, "\tmapa.shared::cluster.u32 %%r%d, %%r%d, %%peer;", r, r);
+	snprintf(out, size, "[%%r%d+%d]", r, 8 * s->barrier);
 }
 
 /* ---- single statements ---- */
@@ -201,6 +245,10 @@ struct cond some_guard(struct maker *m)
 	if (m->depth && chance(m, 15))
 		return (struct cond){COND_LOOP_EQ, below(m, m->depth), below(m, 3), below(m, 2)};
 	struct cond c = on(preds[below(m, 7)]);
+	if (m->group && chance(m, 15))
+		c.a = PRED_GROUP;
+	else if (m->cluster && chance(m, 20))
+		c.a = PRED_RANK0;
 	c.negated = chance(m, 25);
 	return c;
 }
@@ -219,7 +267,7 @@ void put_write(struct maker *m)
 	char guard[32], at[48];
 	address(m, &to, generic, at, sizeof(at));
 	cond_name(m, c, guard, sizeof(guard));
-	const char *space = generic ? "" : ".shared";
+	const char *space = space_of(&to, generic);
 	struct step *s;
 	if (size == 16) {
 		s = put(m, "\t%sst%s.v4.u32 %s, {%%one, %%one, %%one, %%one};", guard, space, at);
@@ -237,6 +285,7 @@ void put_write(struct maker *m)
 	}
 	s->guard = c;
 	s->to = to;
+	s->features |= to.peer ? bit(FEATURE_PEER) : 0;
 }
 
 void put_read(struct maker *m)
@@ -248,11 +297,12 @@ void put_read(struct maker *m)
 	char guard[32], at[48];
 	address(m, &from, generic, at, sizeof(at));
 	cond_name(m, c, guard, sizeof(guard));
-	struct step *s = put(m, "\t%sld%s.u32 %%v%d, %s;", guard, generic ? "" : ".shared", v, at);
+	struct step *s = put(m, "\t%sld%s.u32 %%v%d, %s;", guard, space_of(&from, generic), v, at);
 	s->op = OP_READ;
 	s->guard = c;
 	s->to = from;
 	s->value = v;
+	s->features |= from.peer ? bit(FEATURE_PEER) : 0;
 }
 
 void put_use(struct maker *m)
@@ -284,6 +334,7 @@ void put_global(struct maker *m)
 	s->op = write ? OP_WRITE : OP_READ;
 	s->to = p;
 	s->value = v;
+	s->features |= bit(FEATURE_GLOBAL);
 }
 
 void put_fence(struct maker *m, struct cond c)
@@ -294,9 +345,9 @@ void put_fence(struct maker *m, struct cond c)
 	} kinds[] = {
 		{"fence.proxy.async.shared::cta", SPACE_SHARED},
 		{"fence.proxy.async.shared::cta", SPACE_SHARED},
-		{"fence.proxy.async", SPACE_SHARED | SPACE_GLOBAL},
-		{"fence.proxy.async", SPACE_SHARED | SPACE_GLOBAL},
-		{"fence.proxy.async.shared::cluster", SPACE_SHARED},
+		{"fence.proxy.async", SPACE_CLUSTER | SPACE_GLOBAL},
+		{"fence.proxy.async", SPACE_CLUSTER | SPACE_GLOBAL},
+		{"fence.proxy.async.shared::cluster", SPACE_CLUSTER},
 		{"fence.proxy.async.global", SPACE_GLOBAL},
 	};
 	static const char *const others[] = {
@@ -310,6 +361,8 @@ void put_fence(struct maker *m, struct cond c)
 	s->op = OP_FENCE;
 	s->guard = c;
 	s->value = kinds[k].spaces;
+	if (c.kind != COND_ALWAYS)
+		s->features |= bit(FEATURE_GUARDED_FENCE);
 }
 
 static void put_bulk_store(struct maker *m, struct cond c)
@@ -338,8 +391,9 @@ void put_bulk_load(struct maker *m, struct cond c, int mbarrier)
 	char guard[32], at[48];
 	address(m, &to, false, at, sizeof(at));
 	cond_name(m, c, guard, sizeof(guard));
-	struct step *s = put(m, "\t%smbarrier.arrive.expect_tx.shared.b64 _, [bars+%d], %d;", guard,
-		8 * mbarrier, to.size);
+	const char *bars = m->in_callee ? "%bars" : "bars";
+	struct step *s = put(m, "\t%smbarrier.arrive.expect_tx.shared.b64 _, [%s+%d], %d;", guard,
+		bars, 8 * mbarrier, to.size);
 	if (mbarrier == MB_LOADED) {
 		s->op = OP_MB_ARRIVE;
 		s->guard = c;
@@ -347,8 +401,8 @@ void put_bulk_load(struct maker *m, struct cond c, int mbarrier)
 	}
 	s = put(m,
 		"\t%scp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-		"%s, [%%in+%d], %d, [bars+%d];",
-		guard, at, from.base, to.size, 8 * mbarrier);
+		"%s, [%%in+%d], %d, [%s+%d];",
+		guard, at, from.base, to.size, bars, 8 * mbarrier);
 	s->op = OP_BULK_LOAD;
 	s->guard = c;
 	s->to = to;
@@ -360,12 +414,14 @@ void put_copies(struct maker *m)
 	int n = 1 + below(m, 3);
 	for (int i = 0; i < n; i++) {
 		struct place to = place_small(m, 16);
+		to.peer = false;
 		char at[48];
 		address(m, &to, false, at, sizeof(at));
-		struct step *s =
-			put(m, "\tcp.async.cg.shared.global %s, [%%out2+%d], 16;", at, 16 * i);
+		struct step *s = put(m, "\tcp.async.cg.shared.global %s, [%%out%s+%d], 16;", at,
+			m->in_callee ? "" : "2", 16 * i);
 		s->op = OP_COPY;
 		s->to = to;
+		s->features |= bit(FEATURE_CP_ASYNC);
 		if (chance(m, 60))
 			put(m, "\tcp.async.commit_group;")->op = OP_COMMIT;
 	}
@@ -381,9 +437,27 @@ void put_copies(struct maker *m)
 	}
 }
 
-void put_async(struct maker *m)
+static struct cond issuer(struct maker *m)
 {
-	struct cond c = chance(m, 70) ? on(chance(m, 60) ? PRED_FIRST : PRED_ELECT) : rare_guard(m);
+	return chance(m, 70) ? on(chance(m, 60) ? PRED_FIRST : PRED_ELECT) : rare_guard(m);
+}
+
+void put_async(struct maker *m, const struct who *who)
+{
+	if (can_wgmma(m, who) && chance(m, 60)) {
+		put_wgmma(m);
+		return;
+	}
+	struct cond c = issuer(m);
+	int k = below(m, 100);
+	if (m->cluster && !m->in_callee && k < 30) {
+		k < 15 ? put_multicast(m, c) : put_peer_copy(m, c);
+		return;
+	}
+	if (!m->in_callee && k >= 85) {
+		k < 93 ? put_tensor_store(m, c) : put_tensor_load(m, c);
+		return;
+	}
 	if (chance(m, 50))
 		put_bulk_store(m, c);
 	else
