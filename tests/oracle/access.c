@@ -22,14 +22,14 @@ static struct spot spot_at(const struct thread *t, const struct place *p, int of
 
 static int offset_of(const struct thread *t, const struct place *p, int lane)
 {
-	return p->base + p->by_tid * t->tid + p->by_warp * (t->tid / 32) + p->by_lane * lane +
-	       p->by_stage * (t->loop[p->depth] & 1);
+	return p->base + ((p->by_tid * t->tid) ^ p->mix) + p->by_warp * (t->tid / 32) +
+	       p->by_lane * lane + p->by_stage * (t->loop[p->depth] & 1);
 }
 
-/* The 128-byte swizzle: bits 4 to 6 of an address are mixed with bits 7 to 9. */
-static int swizzled(int offset)
+/* The swizzle of rows of 128, 64 or 32 bytes: chunks of 16 are mixed with bits 7 and up. */
+static int swizzled(int offset, int row)
 {
-	return offset ^ ((offset >> 3) & 0x70);
+	return offset ^ ((offset >> 3) & (row - 16));
 }
 
 static int pieces_of(const struct thread *t, const struct place *p, struct spot *out)
@@ -44,13 +44,18 @@ static int pieces_of(const struct thread *t, const struct place *p, struct spot 
 			out[n++] = spot_at(t, p, offset_of(t, p, lane), 16);
 		break;
 	case SHAPE_CORES:
-		out[n++] = spot_at(t, p, at, 128);
-		out[n++] = spot_at(t, p, at + p->lead, 128);
+		for (int g = 0; g < p->groups; g++) {
+			out[n++] = spot_at(t, p, at + g * p->apart, 128);
+			out[n++] = spot_at(t, p, at + g * p->apart + p->lead, 128);
+		}
 		break;
 	case SHAPE_SWIZZLE:
-		for (int row = 0; row < 8; row++)
+		for (int row = 0; row < 8 * p->groups; row++)
 			for (int c = 0; c < 32; c += 16)
-				out[n++] = spot_at(t, p, swizzled(at + 128 * row + c), 16);
+				out[n++] = spot_at(t, p,
+					swizzled(at + row / 8 * p->apart + row % 8 * p->lead + c,
+						p->lead),
+					16);
 		break;
 	}
 	if (!p->multicast)

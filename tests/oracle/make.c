@@ -218,7 +218,7 @@ static void put_head(struct maker *m)
 	put(m, "\t.shared .align 8 .b8 bars[%d];", 8 * NMBARRIERS);
 	put(m, "\t.reg .b64 %%out, %%out2, %%map, %%token;");
 	put(m, "\t.reg .b16 %%both;");
-	put(m, "\t.reg .f32 %%f<4>;");
+	put(m, "\t.reg .f32 %%f<8>;");
 }
 
 /* What the code of a kernel or callee refers to. */

@@ -98,14 +98,16 @@ enum { VAR_TILE, VAR_OTHER, VAR_POOL, VAR_GLOBAL, VAR_MAP, VAR_ARG };
 enum shape {
 	SHAPE_PLAIN,
 	SHAPE_ROWS,    /* one row of 16 bytes per lane, touched by all lanes of the warp */
-	SHAPE_CORES,   /* two blocks of 128 bytes, `lead` bytes apart */
-	SHAPE_SWIZZLE, /* 32 bytes of each of eight rows, by the 128-byte swizzle */
+	SHAPE_CORES,   /* two blocks of 128 bytes, `lead` bytes apart, `groups` times */
+	SHAPE_SWIZZLE, /* 32 bytes of each of eight rows of `lead` bytes, swizzled, `groups` times
+			*/
 };
 
 struct place {
 	int var, base, by_tid, by_warp, by_lane, by_stage, depth, size;
 	enum shape shape;
-	int lead;
+	int lead, groups, apart; /* groups: `apart` bytes from one to the next */
+	int mix;		 /* the offset by thread is xored with it */
 	bool peer, multicast;
 };
 

@@ -53,23 +53,27 @@ bool can_wgmma(const struct maker *m, const struct who *who)
 	return m->group && who->whole_warps && who->warps == 0xf && !m->in_callee;
 }
 
-/* Where a descriptor starts and what it spans: B, 8 columns of 16 elements of 2 bytes. */
+/* Where a descriptor starts and what it spans: B, 8 or 16 columns of 16 elements of 2 bytes. */
 static struct place place_descriptor(struct maker *m)
 {
-	struct place p = {.var = chance(m, 30), .size = 256};
-	if (m->depth && chance(m, 40)) {
-		p.by_stage = 512;
-		p.depth = below(m, m->depth);
-	} else {
-		p.base = 512 * below(m, 2);
-	}
+	static const int rows[] = {128, 64, 32};
+	struct place p = {.var = chance(m, 30), .size = 256, .groups = 1 + below(m, 2)};
 	if (chance(m, 60)) {
 		p.shape = SHAPE_CORES;
 		p.lead = chance(m, 60) ? 128 : 256;
-	} else { /* swizzled tiles start where the pattern does */
+		p.apart = chance(m, 50) ? 512 : 128 + p.lead;
+	} else {
 		p.shape = SHAPE_SWIZZLE;
-		p.by_stage = 0;
-		p.base = 32 * below(m, 4);
+		p.lead = rows[below(m, 3)];
+		p.apart = chance(m, 50) ? 8 * p.lead : 1024;
+	}
+	if (m->depth && chance(m, 40) && (p.shape == SHAPE_CORES || p.lead < 128)) {
+		p.by_stage = 512;
+		p.depth = below(m, m->depth);
+	} else if (p.shape == SHAPE_CORES) {
+		p.base = 512 * below(m, 2);
+	} else { /* swizzled tiles start where the pattern does, in whichever chunk */
+		p.base = 32 * below(m, p.lead / 32) + 1024 * below(m, 2);
 	}
 	return p;
 }
@@ -77,9 +81,12 @@ static struct place place_descriptor(struct maker *m)
 /* The result is the register that holds it. */
 static int put_descriptor(struct maker *m, const struct place *p)
 {
-	uint64_t high = p->shape == SHAPE_SWIZZLE
-				? UINT64_C(1) << 62 | UINT64_C(64) << 32 | UINT64_C(1) << 16
-				: (uint64_t)(p->lead >> 4) << 16 | UINT64_C(16) << 32;
+	static const uint64_t modes[] = {0, 3, 2, 2, 1};
+	uint64_t high = (uint64_t)(p->apart >> 4) << 32;
+	if (p->shape == SHAPE_SWIZZLE)
+		high |= modes[p->lead / 32] << 62 | UINT64_C(1) << 16;
+	else
+		high |= (uint64_t)(p->lead >> 4) << 16;
 	char at[48];
 	struct place start = *p;
 	int base = start.base, r, d = temp(m);
@@ -125,17 +132,19 @@ void put_wgmma(struct maker *m)
 			(unsigned long long)(UINT64_C(8) << 16 | UINT64_C(16) << 32));
 	}
 	put(m, "\twgmma.fence.sync.aligned;");
+	const char *more = b.groups == 2 ? ", %f4, %f5, %f6, %f7" : "";
+	int columns = 8 * b.groups, trans = b.shape == SHAPE_CORES && chance(m, 30);
 	struct step *s =
 		a_shared ? put(m,
-				   "\twgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%%f0, "
-				   "%%f1, "
-				   "%%f2, %%f3}, %%d%d, %%d%d, 1, 1, 1, 0, 0;",
-				   da, db)
+				   "\twgmma.mma_async.sync.aligned.m64n%dk16.f32.f16.f16 "
+				   "{%%f0, %%f1, %%f2, %%f3%s}, %%d%d, %%d%d, 1, 1, 1, 0, %d;",
+				   columns, more, da, db, trans)
 			 : put(m,
-				   "\twgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%%f0, "
-				   "%%f1, "
-				   "%%f2, %%f3}, {%%one, %%one, %%one, %%one}, %%d%d, 1, 1, 1, 0;",
-				   db);
+				   "\twgmma.mma_async.sync.aligned.m64n%dk16.f32.f16.f16 "
+				   "{%%f0, %%f1, %%f2, %%f3%s}, {%%one, %%one, %%one, %%one}, "
+				   "%%d%d, 1, "
+				   "1, 1, %d;",
+				   columns, more, db, trans);
 	s->op = OP_MATMUL;
 	s->to = b;
 	s->from = a;

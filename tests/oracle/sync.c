@@ -73,11 +73,28 @@ void mb_complete(struct run *r, struct barrier *b, int mbarrier, int bytes)
 		phase_end(b);
 }
 
+/*
+ * What a CTA did itself does not count as handed to it by the other one: that would come with the
+ * other CTA's fences, which are none here, and the analysis does not follow hand-offs there and
+ * back.
+ */
+static void arrive_at_peer(struct run *r, const struct thread *t, struct barrier *b)
+{
+	struct facts there = t->facts;
+	for (int e = 0; e < r->nevents; e++)
+		if (r->events[e].cta != t->cta)
+			there.before.w[e / 64] &= ~(UINT64_C(1) << (e % 64));
+	facts_join(&b->next, &there);
+}
+
 void mb_arrive(struct run *r, struct thread *t, const struct step *s)
 {
 	struct barrier *b = mb_of(r, t, s);
 	stamp(r, &t->facts.before, s->features);
-	facts_join(&b->next, &t->facts);
+	if (s->peer)
+		arrive_at_peer(r, t, b);
+	else
+		facts_join(&b->next, &t->facts);
 	t->token = b->phase;
 	b->arrived++;
 	mb_complete(r, b, s->barrier, -s->bytes);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a statement of a random program reads or writes, and the text of the address. */
+#include "say.h"
+
+static int some_var(struct maker *m)
+{
+	if (m->in_callee)
+		return chance(m, 20) ? VAR_POOL : VAR_ARG;
+	return m->keep_pool && chance(m, 15) ? VAR_POOL : chance(m, 30);
+}
+
+struct place place_small(struct maker *m, int size)
+{
+	struct place p = {.var = some_var(m), .size = size};
+	p.peer = m->cluster && !m->in_callee && chance(m, m->peer_odds);
+	switch (below(m, m->depth ? 4 : 3)) {
+	case 0:
+		p.base = 16 * below(m, 60);
+		break;
+	case 1:
+		p.base = 512 * below(m, 2);
+		p.by_tid = size > 4 ? 0 : 4;
+		p.mix = p.by_tid && chance(m, 20) ? 16 << below(m, 4) : 0;
+		break;
+	case 2:
+		p.base = 16 * below(m, 8);
+		p.by_warp = 256;
+		break;
+	case 3:
+		p.by_stage = 512;
+		p.by_tid = size > 4 ? 0 : 4;
+		p.depth = below(m, m->depth);
+		break;
+	}
+	return p;
+}
+
+struct place place_bulk(struct maker *m)
+{
+	static const int sizes[] = {16, 256, 512, 1024};
+	struct place p = {.var = some_var(m), .size = sizes[below(m, 4)]};
+	if (m->depth && p.size <= 512 && below(m, 2) == 0) {
+		p.by_stage = 512;
+		p.depth = below(m, m->depth);
+	} else {
+		p.base = p.size == 16 ? 16 * below(m, 60) : p.size * below(m, 1024 / p.size);
+	}
+	return p;
+}
+
+struct place place_global(struct maker *m, int size)
+{
+	return (struct place){.var = VAR_GLOBAL, .base = 256 * below(m, 4), .size = size};
+}
+
+static const char *const var_names[] = {"tile", "other", "pool", "%in", "%map", "%arg"};
+
+/* The same offsets in several spellings. */
+static void add_thread(struct maker *m, const struct place *p, int r)
+{
+	int t = temp(m);
+	if (p->mix || below(m, 3) == 0) {
+		put(m, "\tshl.b32 %%r%d, %%thread, 2;", t);
+		if (p->mix)
+			put(m, "\txor.b32 %%r%d, %%r%d, %d;", t, t, p->mix);
+		put(m, "\tadd.u32 %%r%d, %%r%d, %%r%d;", r, r, t);
+	} else {
+		put(m, "\tmad.lo.u32 %%r%d, %%thread, %d, %%r%d;", r, p->by_tid, r);
+	}
+}
+
+static void add_warp(struct maker *m, const struct place *p, int r)
+{
+	int t = temp(m);
+	if (below(m, 3) == 0) {
+		put(m, "\tand.b32 %%r%d, %%thread, -32;", t);
+		put(m, "\tmad.lo.u32 %%r%d, %%r%d, %d, %%r%d;", r, t, p->by_warp / 32, r);
+	} else {
+		put(m, "\tmad.lo.u32 %%r%d, %%warp, %d, %%r%d;", r, p->by_warp, r);
+	}
+}
+
+static void add_stage(struct maker *m, const struct place *p, int r)
+{
+	int t = temp(m), q;
+	switch (below(m, 5)) {
+	case 0:
+		put(m, "\trem.u32 %%r%d, %%i%d, 2;", t, p->depth);
+		break;
+	case 1:
+		put(m, "\tshl.b32 %%r%d, %%i%d, 9;", t, p->depth);
+		put(m, "\tand.b32 %%r%d, %%r%d, %d;", t, t, p->by_stage);
+		put(m, "\tadd.u32 %%r%d, %%r%d, %%r%d;", r, r, t);
+		return;
+	case 2:
+		q = temp(m);
+		put(m, "\tand.b32 %%r%d, %%i%d, 1;", t, p->depth);
+		put(m, "\tsetp.ne.u32 %%q%d, %%r%d, 0;", q, t);
+		put(m, "\tselp.b32 %%r%d, %d, 0, %%q%d;", t, p->by_stage, q);
+		put(m, "\tadd.u32 %%r%d, %%r%d, %%r%d;", r, r, t);
+		return;
+	default:
+		put(m, "\tand.b32 %%r%d, %%i%d, 1;", t, p->depth);
+		break;
+	}
+	put(m, "\tmad.lo.u32 %%r%d, %%r%d, %d, %%r%d;", r, t, p->by_stage, r);
+}
+
+static bool is_simple(const struct place *p)
+{
+	return !p->by_tid && !p->by_warp && !p->by_lane && !p->by_stage && !p->peer;
+}
+
+int address(struct maker *m, const struct place *p, bool generic, char *out, size_t size)
+{
+	const char *var = var_names[p->var];
+	if (p->var == VAR_GLOBAL || (is_simple(p) && !generic && below(m, 2))) {
+		snprintf(out, size, "[%s+%d]", var, p->base);
+		return NONE;
+	}
+	int r = temp(m);
+	put(m, "\tmov.u32 %%r%d, %s;", r, var);
+	if (p->by_tid)
+		add_thread(m, p, r);
+	if (p->by_warp)
+		add_warp(m, p, r);
+	if (p->by_lane)
+		put(m, "\tmad.lo.u32 %%r%d, %%lane, %d, %%r%d;", r, p->by_lane, r);
+	if (p->by_stage)
+		add_stage(m, p, r);
+	if (p->peer && !generic)
+		put(m, "\tmapa.shared::cluster.u32 %%r%d, %%r%d, %%peer;", r, r);
+	if (!generic) {
+		snprintf(out, size, "[%%r%d+%d]", r, p->base);
+		return r;
+	}
+	put(m, "\tcvt.u64.u32 %%d%d, %%r%d;", r, r);
+	put(m, "\tcvta.shared.u64 %%d%d, %%d%d;", r, r);
+	if (p->peer)
+		put(m, "\tmapa.u64 %%d%d, %%d%d, %%peer;", r, r);
+	snprintf(out, size, "[%%d%d+%d]", r, p->base);
+	return r;
+}
+
+const char *space_of(const struct place *p, bool generic)
+{
+	return generic ? "" : p->peer ? ".shared::cluster" : ".shared";
+}
+
+void mb_address(struct maker *m, const struct step *s, char *out, size_t size)
+{
+	const char *bars = m->in_callee ? "%bars" : "bars";
+	if (!s->peer && !s->by_stage) {
+		snprintf(out, size, "[%s+%d]", bars, 8 * s->barrier);
+		return;
+	}
+	int r = temp(m);
+	put(m, "\tmov.u32 %%r%d, %s;", r, bars);
+	if (s->by_stage) {
+		int t = temp(m);
+		put(m, "\tand.b32 %%r%d, %%i%d, 1;", t, s->depth);
+		put(m, "\tmad.lo.u32 %%r%d, %%r%d, 8, %%r%d;", r, t, r);
+	}
+	if (s->peer)
+		put(m, "\tmapa.shared::cluster.u32 %%r%d, %%r%d, %%peer;", r, r);
+	snprintf(out, size, "[%%r%d+%d]", r, 8 * s->barrier);
+}
