@@ -8,11 +8,10 @@
 /* "The contents of `node`, read as a signed or unsigned number of `bits` bits, lie in [lo, hi]";
  * with `excludes`: are not lo. */
 struct constraint {
-	uint32_t node;
+	uint32_t node, assumptions;
+	int64_t lo, hi;
 	uint8_t bits;
 	bool is_signed, excludes;
-	int64_t lo, hi;
-	uint32_t assumptions;
 };
 
 #define CONTEXT_MAX 48
@@ -22,6 +21,13 @@ struct constraint {
 struct context {
 	uint32_t n;
 	struct constraint v[CONTEXT_MAX];
+};
+
+struct implied { /* what follows from a predicate that is false [0] or true [1] */
+	struct constraint *v[2];
+	uint32_t n[2], cap[2];
+	uint32_t looked[2]; /* 1 + clock of the values that it was made from, or 0 */
+	struct ids slice;   /* nodes that it may have been made from; none: not kept */
 };
 
 struct descriptor_kind { /* what all values of one DESCRIPTOR id share; lo, hi, stride: bytes of the
@@ -60,8 +66,12 @@ struct values {
 	uint32_t assumed_align;	 /* binary logarithm of dynamic_shared's alignment by evidence, or 0
 				  */
 	struct ssa ssa;
-	uint32_t nsolved;	   /* nodes with a value */
-	struct value *at;	   /* by node */
+	uint32_t nsolved;	  /* nodes with a value */
+	struct value *at;	  /* by node */
+	uint32_t clock, *changed; /* changes of values so far; by node: the latest one of its own */
+	uint32_t *read_at, *reads; /* by node: nodes that its evaluation may look at */
+	uint32_t nreads, reads_cap;
+	struct implied **implied;  /* by node, filled on demand */
 	uint32_t *order;	   /* solved nodes in order of evaluation */
 	uint32_t *user_at, *users; /* by node: nodes that read it */
 	struct ids *definitions;   /* by node, filled on demand: see value_definitions */
@@ -157,6 +167,8 @@ uint32_t context_branch(const struct values *, uint32_t block);
 void context_at_edge(struct values *, uint32_t from, uint32_t to, struct context *);
 /* Adds what follows from a predicate node being true or false. */
 void context_add(struct values *, struct context *, uint32_t predicate, bool holds);
+/* value_implied.c: the same, worked out. */
+void context_derive(struct values *, struct context *, uint32_t predicate, bool holds);
 struct value context_apply(const struct context *, uint32_t node, struct value);
 
 /* value_solve.c */

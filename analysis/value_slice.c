@@ -236,46 +236,44 @@ static void index_users(struct solver *s)
 	s->vs->user_at[0] = 0;
 }
 
-static void push_read(struct solver *s, uint32_t node)
+static void push_read(struct values *vs, uint32_t node)
 {
-	if (node != NONE && node < s->vs->nsolved)
-		ARENA_PUSH(s->vs->arena, s->reads, s->nreads, s->reads_cap, node);
+	if (node != NONE && node < vs->nsolved)
+		ARENA_PUSH(vs->arena, vs->reads, vs->nreads, vs->reads_cap, node);
 }
 
-static void read_operand(struct solver *s, const struct operand *o, uint32_t depth)
+static void read_operand(struct values *vs, const struct operand *o, uint32_t depth)
 {
-	const struct function *fn = s->vs->fn;
+	const struct function *fn = vs->fn;
 
 	if (o->kind == OPERAND_REG)
-		push_read(s, s->vs->ssa.node_of[o - fn->operands]);
+		push_read(vs, vs->ssa.node_of[o - fn->operands]);
 	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
-		read_operand(s, operand_child(fn, o, i), depth + 1);
+		read_operand(vs, operand_child(fn, o, i), depth + 1);
 }
 
 /* Whatever the evaluation of a node could look at, but for what holds at its place. */
-static void index_reads(struct solver *s)
+static void index_reads(struct values *vs)
 {
-	struct values *vs = s->vs;
-
-	s->read_at = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
+	vs->read_at = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
 	for (uint32_t i = 0; i < vs->nsolved; i++) {
 		const struct node *n = &vs->ssa.nodes[i];
 
 		if (n->kind == NODE_PHI) {
 			for (uint32_t k = 0; k < vs->cfg->blocks[n->block].pred.n; k++)
-				push_read(s, vs->ssa.inputs[n->input + k]);
+				push_read(vs, vs->ssa.inputs[n->input + k]);
 			for (uint32_t c = trips_counters(vs, i); c != NONE; c = vs->trips[c].next)
-				push_read(s, vs->trips[c].node);
+				push_read(vs, vs->trips[c].node);
 		}
 		if (n->kind == NODE_DEF) {
 			const struct insn *insn = &vs->fn->insns[n->insn];
 
 			for (uint32_t k = 1; k < insn->count; k++)
-				read_operand(s, insn_operand(vs->fn, insn, k), 0);
-			push_read(s, vs->ssa.guard_of[n->insn]);
-			push_read(s, n->previous);
+				read_operand(vs, insn_operand(vs->fn, insn, k), 0);
+			push_read(vs, vs->ssa.guard_of[n->insn]);
+			push_read(vs, n->previous);
 		}
-		s->read_at[i + 1] = s->nreads;
+		vs->read_at[i + 1] = vs->nreads;
 	}
 }
 
@@ -285,5 +283,5 @@ void solver_slice(struct solver *s)
 	order_nodes(s);
 	trips_find(s->vs);
 	index_users(s);
-	index_reads(s);
+	index_reads(s->vs);
 }

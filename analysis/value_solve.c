@@ -54,8 +54,8 @@ static uint32_t fresh_reads(const struct solver *s, uint32_t node)
 {
 	uint32_t fresh = 0;
 
-	for (uint32_t i = s->read_at[node]; i < s->read_at[node + 1]; i++)
-		fresh = later(fresh, s->fresh[s->reads[i]]);
+	for (uint32_t i = s->vs->read_at[node]; i < s->vs->read_at[node + 1]; i++)
+		fresh = later(fresh, s->fresh[s->vs->reads[i]]);
 	return fresh;
 }
 
@@ -105,8 +105,10 @@ static void begin_sweep(struct solver *s)
 
 static void set(struct solver *s, uint32_t node, const struct value *v)
 {
-	s->vs->at[node] = *v;
-	s->fresh[node] = ++s->clock;
+	struct values *vs = s->vs;
+
+	vs->at[node] = *v;
+	s->fresh[node] = vs->changed[node] = ++vs->clock;
 }
 
 static struct value evaluate_anew(struct solver *s, uint32_t node)
@@ -125,7 +127,7 @@ static struct value evaluate(struct solver *s, uint32_t node)
 {
 	if (fresh_around(s, node) >= s->looked[node]) {
 		s->last[node] = evaluate_anew(s, node);
-		s->looked[node] = s->clock + 1;
+		s->looked[node] = s->vs->clock + 1;
 	}
 	struct value v = s->last[node];
 
@@ -241,8 +243,10 @@ static void solve_all(struct solver *s)
 {
 	struct values *vs = s->vs;
 
+	vs->clock++;
 	for (uint32_t i = 0; i < vs->nsolved; i++) {
 		vs->at[i] = range_empty();
+		vs->changed[i] = vs->clock;
 		s->changes[i] = 0;
 		s->capped[i] = false;
 		s->looked[i] = 0;
@@ -283,6 +287,8 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	s.dirty = bits_new(arena, vs->nsolved + 1);
 	s.changes = ARENA_NEW(arena, uint8_t, vs->nsolved + 1);
 	s.capped = ARENA_NEW(arena, bool, vs->nsolved + 1);
+	vs->changed = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
+	vs->implied = ARENA_NEW(arena, struct implied *, vs->nsolved + 1);
 	s.fresh = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
 	s.looked = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
 	s.last = ARENA_NEW(arena, struct value, vs->nsolved + 1);

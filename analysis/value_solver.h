@@ -16,7 +16,6 @@ struct solver {
 	uint32_t nthresholds, thresholds_cap;
 	struct context context; /* of the block that was looked at last */
 	uint32_t context_block;
-	uint32_t *read_at, *reads, nreads, reads_cap; /* by node: nodes that it looks at */
 	/* An evaluation is kept until something that it may have looked at has changed. */
 	uint32_t clock;	    /* changes of values so far */
 	uint32_t *fresh;    /* by node: clock of the latest change of it or, through definitions, of
