@@ -3,7 +3,7 @@
  * The questions that other stages ask of solved values. In: an instruction and one of its operands.
  * Out: what is known there, with the conditions that hold at that place taken into account.
  */
-#include "analysis/value_private.h"
+#include "analysis/value_place.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,21 +14,6 @@
 static struct values *cache_of(const struct values *vs)
 {
 	return (struct values *)(uintptr_t)vs;
-}
-
-static void context_at_insn(struct values *vs, uint32_t insn, struct context *context)
-{
-	context->n = 0;
-	if (vs->cfg->block_of[insn] == NONE)
-		return;
-	context_at_block(vs, vs->cfg->block_of[insn], context);
-	uint32_t guard = vs->fn->insns[insn].guard == NONE ? NONE : vs->ssa.guard_of[insn];
-
-	if (guard != NONE && guard < vs->nsolved) {
-		if (context->n > CONTEXT_MAX - 12)
-			context->n = CONTEXT_MAX - 12;
-		context_add(vs, context, guard, !vs->fn->insns[insn].guard_negated);
-	}
 }
 
 static struct value unknown(void)
@@ -54,12 +39,9 @@ static struct value finished(struct value v)
 
 static struct value look(const struct values *vs, uint32_t insn, const struct operand *o)
 {
-	struct context context;
 	uint32_t fuel = 200;
-
-	context_at_insn(cache_of(vs), insn, &context);
-	struct value v =
-		evaluate_operand((struct evaluation){cache_of(vs), &context, 24, &fuel}, insn, o);
+	struct evaluation e = {cache_of(vs), place_at(cache_of(vs), insn), 24, &fuel};
+	struct value v = evaluate_operand(e, insn, o);
 
 	if (range_is_empty(&v)) /* contradicting conditions: dead code, or rounding; say what is
 				   known without */
@@ -92,7 +74,8 @@ int value_decided(const struct values *vs, uint32_t insn)
 {
 	const struct insn *i = &vs->fn->insns[insn];
 	uint32_t guard = vs->ssa.guard_of[insn];
-	struct context context;
+	struct constraint room[CONTEXT_MAX];
+	struct context context = {.v = room};
 	uint32_t fuel = 24;
 
 	if (i->guard == NONE || guard == NONE || guard >= vs->nsolved || vs->unsolved ||

@@ -98,6 +98,13 @@ static bool is_current(const struct values *vs, struct implied *known, uint32_t 
 	return true;
 }
 
+void context_copy(struct context *context, const struct context *from)
+{
+	context->n = from ? from->n : 0;
+	if (context->n)
+		memcpy(context->v, from->v, sizeof(*from->v) * from->n);
+}
+
 static void append(struct context *context, const struct constraint *v, uint32_t n)
 {
 	if (n > CONTEXT_MAX - context->n)
@@ -115,9 +122,9 @@ void context_add(struct values *vs, struct context *context, uint32_t predicate,
 		known->slice = find_slice(vs, predicate);
 	}
 	if (!is_current(vs, known, holds)) {
-		struct context fresh;
+		struct constraint room[CONTEXT_MAX];
+		struct context fresh = {.v = room};
 
-		fresh.n = 0;
 		context_derive(vs, &fresh, predicate, holds);
 		if (!known->slice.n) {
 			append(context, fresh.v, fresh.n);

@@ -3,7 +3,7 @@
  * In: a node and what its operands can hold. Out: what it can hold. Invariant: the
  * result covers every concrete result (ISA 9.7.1 to 9.7.9).
  */
-#include "analysis/value_operation.h"
+#include "analysis/value_place.h"
 
 static struct value merge(const struct operation *op, const struct value *a, const struct value *b)
 {
@@ -26,12 +26,16 @@ static struct value select(const struct operation *op)
 	struct value condition = evaluate_operand(op->e, op->index, p);
 
 	for (uint32_t k = 0; k < 2; k++) {
-		struct context context = {0};
+		struct constraint room[CONTEXT_MAX];
+		struct context context = {.v = room};
 
-		if (op->e.context)
-			context = *op->e.context;
+		context_copy(&context, op->e.context);
 		if (node != NONE && node < vs->nsolved)
 			context_add(vs, &context, node, (k == 0) != p->negated);
+		if (op->e.context && (op->e.context->place || op->e.context->outer)) {
+			context.outer = op->e.context;
+			place_begin(vs, &context, op->e.context->n);
+		}
 		arm.e.context = &context;
 		arm.e.depth = op->e.depth > 4 ? op->e.depth : 4;
 		uint32_t fuel = 24;
@@ -245,7 +249,8 @@ static struct value join_inputs(struct values *vs, uint32_t node, bool around)
 	uint32_t bits = node_bits(vs, node);
 
 	for (uint32_t i = 0; i < block->pred.n; i++) {
-		struct context context;
+		struct constraint room[CONTEXT_MAX];
+		struct context context = {.v = room};
 		uint32_t input = vs->ssa.inputs[n->input + i], fuel = 32;
 
 		if (input >= vs->nsolved || range_is_empty(&vs->at[input]) ||
@@ -296,11 +301,11 @@ struct value evaluate_node(struct evaluation e, uint32_t node)
 		return v;
 	/* guarded: the old value stays when the guard fails */
 	const struct insn *insn = &vs->fn->insns[n->insn];
-	struct context context = {0};
+	struct constraint room[CONTEXT_MAX];
+	struct context context = {.v = room};
 	uint32_t fuel = 16, guard = vs->ssa.guard_of[n->insn];
 
-	if (e.context)
-		context = *e.context;
+	context_copy(&context, e.context);
 	if (guard != NONE && guard < vs->nsolved)
 		context_add(vs, &context, guard, insn->guard_negated);
 	struct value old =

@@ -4,7 +4,7 @@
  * values, or are evaluated anew a few steps deep where a context (conditions that hold at the
  * place) can make them narrower.
  */
-#include "analysis/value_operation.h"
+#include "analysis/value_place.h"
 
 struct value value_type_range(struct type type)
 {
@@ -111,34 +111,40 @@ static struct value symbol_value(const struct values *vs, uint32_t id, int64_t o
 	return v;
 }
 
-struct value evaluate_register(struct evaluation e, uint32_t node)
+struct value evaluate_under(struct evaluation e, uint32_t node)
 {
-	const struct values *vs = e.values;
-
-	if (node == NONE || node >= vs->nsolved)
-		return any(64);
-	struct value v = vs->at[node];
-
-	if (!e.context)
-		return v;
-	v = context_apply(e.context, node, v);
-	if (!e.depth || (e.fuel && !*e.fuel))
-		return v;
-	if (e.fuel)
-		--*e.fuel;
-	const struct node *n = &vs->ssa.nodes[node];
+	struct values *vs = e.values;
+	struct value v = context_apply(e.context, node, vs->at[node]);
 
 	/* only pure arithmetic depends on nothing but its operands, as they are at the place of use
 	 */
-	if (n->kind != NODE_DEF || n->previous != NONE ||
-		!insn_is_arithmetic(&vs->fn->insns[n->insn]) || range_is_empty(&v))
+	if (!place_is_computed(vs, node) || range_is_empty(&v))
 		return v;
+	if (!e.depth || (e.fuel && !*e.fuel)) {
+		vs->cuts++;
+		return v;
+	}
+	if (e.fuel)
+		--*e.fuel;
 	e.depth--;
 	struct value again = evaluate_definition(e, node);
 
 	if (range_is_empty(&again))
 		return again;
 	return range_meet(&v, &again, node_bits(vs, node));
+}
+
+struct value evaluate_register(struct evaluation e, uint32_t node)
+{
+	const struct values *vs = e.values;
+
+	if (node == NONE || node >= vs->nsolved)
+		return any(64);
+	if (!e.context)
+		return vs->at[node];
+	if (e.context->place || e.context->outer)
+		return place_register(e, node);
+	return evaluate_under(e, node);
 }
 
 struct value evaluate_operand(struct evaluation e, uint32_t insn, const struct operand *o)

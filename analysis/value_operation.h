@@ -22,6 +22,8 @@ struct value value_in_type(const struct value *, struct type);
 /* The address of a variable in shared memory, of the own CTA or a peer. */
 bool value_is_shared_address(const struct value *);
 struct value evaluate_register(struct evaluation, uint32_t node);
+/* The same, not taken from what is kept. */
+struct value evaluate_under(struct evaluation, uint32_t node);
 struct value operation_source(const struct operation *, uint32_t k);
 /* Source k as a number of the instruction's type. */
 struct value operation_number(const struct operation *, uint32_t k);

@@ -20,7 +20,14 @@ struct constraint {
 /* What is known to hold at a place. */
 struct context {
 	uint32_t n;
-	struct constraint v[CONTEXT_MAX];
+	struct constraint *v;	     /* room for CONTEXT_MAX while it is being made */
+	const struct context *outer; /* with fewer constraints: equal where the others do not
+					matter; NULL: none */
+	uint32_t place;		     /* number under which results are kept; 0: they are not */
+	uint32_t own, serial;	     /* see value_place.c */
+	uint64_t mask;		     /* of the nodes of its own constraints */
+	uint32_t guard;		     /* of a place */
+	bool holds;
 };
 
 struct implied { /* what follows from a predicate that is false [0] or true [1] */
@@ -94,9 +101,11 @@ struct values {
 	bool *invariant;  /* by value number */
 	uint32_t nnumbers, numbers_cap;
 	struct number_table *numbers;
-	uint64_t *roots;  /* by node: see value_roots */
-	bool unsolved;	  /* the budget ran out */
-	uint32_t *cached; /* by operand: answer of value_of + 1, or 0 */
+	uint64_t *roots;       /* by node: see value_roots */
+	bool unsolved;	       /* the budget ran out */
+	struct places *places; /* filled on demand; NULL while solving */
+	uint32_t cuts;	       /* evaluations that ended for want of depth or fuel so far */
+	uint32_t *cached;      /* by operand: answer of value_of + 1, or 0 */
 	struct value *answers;
 	uint32_t nanswers, answers_cap;
 };
@@ -162,6 +171,8 @@ struct value descriptor_join(struct values *, const struct value *, const struct
 /* value_context.c */
 void context_find_controls(struct values *);
 void context_at_block(struct values *, uint32_t block, struct context *);
+/* Replaces the constraints by those of another, or by none (NULL). */
+void context_copy(struct context *, const struct context *from);
 /* The branch at the end of a block that chooses between two successors, or NONE. */
 uint32_t context_branch(const struct values *, uint32_t block);
 void context_at_edge(struct values *, uint32_t from, uint32_t to, struct context *);

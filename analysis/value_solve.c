@@ -252,6 +252,7 @@ static void solve_all(struct solver *s)
 		s->looked[i] = 0;
 	}
 	vs->cached = NULL;
+	vs->places = NULL;
 	ascend(s);
 	if (vs->budget->spent) {
 		/* what is there may not cover everything yet: know nothing */
@@ -273,7 +274,8 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	uint32_t *assumptions_used)
 {
 	struct values *vs = ARENA_NEW(arena, struct values, 1);
-	struct solver s = {.vs = vs, .context_block = NONE};
+	struct constraint room[CONTEXT_MAX];
+	struct solver s = {.vs = vs, .context = {.v = room}, .context_block = NONE};
 
 	(void)assumptions_used; /* bounds carry their own assumptions; see struct value */
 	*vs = (struct values){
@@ -295,7 +297,6 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	solve_all(&s);
 	if (!vs->unsolved && launch_find_alignment(vs))
 		solve_all(&s);
-	vs->cached = NULL;
 	values_find_uniform(vs);
 	values_number(vs);
 	values_find_roots(vs);

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: solved values. Out: what holds at an instruction, made once per place, and what a register
+ * holds under that, kept by place and node. A register whose slice no condition of the place
+ * restricts is evaluated once for all places. Invariant: what is kept was evaluated whole, not cut
+ * short for depth or fuel, so it is as good as any later evaluation could be.
+ */
+#include "analysis/value_place.h"
+
+#include <string.h>
+
+struct memo {		/* open addressing, a power of two in size */
+	uint64_t *keys; /* 0: free */
+	uint32_t *slots;
+	uint32_t n, cap;
+	struct value *v;
+	uint32_t nv, v_cap;
+};
+
+struct places {
+	struct context nowhere; /* nothing is known to hold */
+	struct context *
+		*of_block; /* without a guard, and with the latest guard that was asked for */
+	struct context **of_guard;
+	struct memo memo;
+	uint32_t nplaces;
+	uint32_t serial, *marks; /* by node: serial of the context asked about, and the answer */
+};
+
+/* ---- kept values ---- */
+
+static uint32_t *find_slot(struct memo *memo, uint64_t key)
+{
+	uint32_t i = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (memo->cap - 1);
+
+	while (memo->keys[i] && memo->keys[i] != key)
+		i = (i + 1) & (memo->cap - 1);
+	return &memo->slots[i];
+}
+
+static void make_room(struct memo *memo, struct arena *arena)
+{
+	struct memo old = *memo;
+
+	if (memo->n * 2 < memo->cap)
+		return;
+	memo->cap = old.cap ? 2 * old.cap : 256;
+	memo->keys = ARENA_NEW(arena, uint64_t, memo->cap);
+	memo->slots = ARENA_NEW(arena, uint32_t, memo->cap);
+	for (uint32_t i = 0; i < old.cap; i++) {
+		if (!old.keys[i])
+			continue;
+		uint32_t *slot = find_slot(memo, old.keys[i]);
+
+		memo->keys[slot - memo->slots] = old.keys[i];
+		*slot = old.slots[i];
+	}
+}
+
+static uint64_t key_of(const struct context *context, uint32_t node)
+{
+	return (uint64_t)context->place << 32 | node;
+}
+
+static const struct value *find(struct memo *memo, uint64_t key)
+{
+	if (!memo->cap)
+		return NULL;
+	uint32_t *slot = find_slot(memo, key);
+
+	return memo->keys[slot - memo->slots] ? &memo->v[*slot] : NULL;
+}
+
+static void keep(struct values *vs, uint64_t key, const struct value *v)
+{
+	struct memo *memo = &vs->places->memo;
+
+	make_room(memo, vs->arena);
+	uint32_t *slot = find_slot(memo, key);
+
+	*slot = memo->nv;
+	memo->keys[slot - memo->slots] = key;
+	memo->n++;
+	ARENA_PUSH(vs->arena, memo->v, memo->nv, memo->v_cap, *v);
+}
+
+/* ---- does a condition matter to a register? ---- */
+
+bool place_is_computed(const struct values *vs, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+
+	return n->kind == NODE_DEF && n->previous == NONE &&
+	       insn_is_arithmetic(&vs->fn->insns[n->insn]);
+}
+
+static bool is_restricted(const struct context *context, uint32_t node)
+{
+	if (!(context->mask >> (node % 64) & 1))
+		return false;
+	for (uint32_t i = context->own; i < context->n; i++)
+		if (context->v[i].node == node)
+			return true;
+	return false;
+}
+
+static bool matters(struct values *vs, const struct context *context, uint32_t node, uint32_t depth)
+{
+	uint32_t *mark = &vs->places->marks[node];
+	bool yes = is_restricted(context, node);
+
+	if (*mark >> 1 == context->serial)
+		return *mark & 1;
+	if (!yes && place_is_computed(vs, node)) {
+		yes = !depth; /* who knows */
+		for (uint32_t i = vs->read_at[node]; !yes && i < vs->read_at[node + 1]; i++)
+			yes = matters(vs, context, vs->reads[i], depth - 1);
+	}
+	*mark = context->serial << 1 | yes;
+	return yes;
+}
+
+void place_begin(struct values *vs, struct context *context, uint32_t own)
+{
+	context->own = own;
+	context->serial = ++vs->places->serial;
+	context->mask = 0;
+	for (uint32_t i = own; i < context->n; i++)
+		context->mask |= UINT64_C(1) << (context->v[i].node % 64);
+}
+
+struct value place_register(struct evaluation e, uint32_t node)
+{
+	struct values *vs = e.values;
+	const struct context *context = e.context;
+	const struct value *known =
+		context->place ? find(&vs->places->memo, key_of(context, node)) : NULL;
+
+	if (known)
+		return *known;
+	if (context->outer && !matters(vs, context, node, e.depth)) {
+		e.context = context->outer;
+		return place_register(e, node);
+	}
+	uint32_t cuts = vs->cuts;
+	struct value v = evaluate_under(e, node);
+
+	if (context->place && cuts == vs->cuts)
+		keep(vs, key_of(context, node), &v);
+	return v;
+}
+
+/* ---- places ---- */
+
+static struct places *places_of(struct values *vs)
+{
+	if (vs->places)
+		return vs->places;
+	struct places *p = vs->places = ARENA_NEW(vs->arena, struct places, 1);
+
+	p->of_block = ARENA_NEW(vs->arena, struct context *, vs->cfg->n + 1);
+	p->of_guard = ARENA_NEW(vs->arena, struct context *, vs->cfg->n + 1);
+	p->marks = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
+	p->nowhere.place = ++p->nplaces;
+	return p;
+}
+
+static struct context *add_place(struct values *vs, const struct context *from)
+{
+	struct places *p = vs->places;
+	struct context *context = ARENA_NEW(vs->arena, struct context, 1);
+
+	*context = *from;
+	context->v = ARENA_NEW(vs->arena, struct constraint, from->n);
+	if (from->n)
+		memcpy(context->v, from->v, sizeof(*from->v) * from->n);
+	context->place = ++p->nplaces;
+	context->outer = &p->nowhere;
+	place_begin(vs, context, 0);
+	return context;
+}
+
+static struct context *at_block(struct values *vs, uint32_t block)
+{
+	struct constraint room[CONTEXT_MAX];
+	struct context context = {.v = room};
+	struct context **slot = &places_of(vs)->of_block[block];
+
+	if (*slot)
+		return *slot;
+	context_at_block(vs, block, &context);
+	return *slot = add_place(vs, &context);
+}
+
+const struct context *place_at(struct values *vs, uint32_t insn)
+{
+	uint32_t block = vs->cfg->block_of[insn];
+
+	if (block == NONE)
+		return &places_of(vs)->nowhere;
+	struct context *plain = at_block(vs, block), **slot = &vs->places->of_guard[block];
+	const struct insn *i = &vs->fn->insns[insn];
+	uint32_t guard = i->guard == NONE ? NONE : vs->ssa.guard_of[insn];
+
+	if (guard == NONE || guard >= vs->nsolved)
+		return plain;
+	if (*slot && (*slot)->guard == guard && (*slot)->holds != i->guard_negated)
+		return *slot;
+	struct constraint room[CONTEXT_MAX];
+	struct context context = {.v = room, .guard = guard, .holds = !i->guard_negated};
+
+	context_copy(&context, plain);
+	if (context.n > CONTEXT_MAX - 12)
+		context.n = CONTEXT_MAX - 12;
+	context_add(vs, &context, guard, context.holds);
+	return *slot = add_place(vs, &context);
+}
