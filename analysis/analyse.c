@@ -7,6 +7,7 @@
  */
 #include "analysis/callees.h"
 #include "analysis/findings.h"
+#include "analysis/locals.h"
 
 #include <stdlib.h>
 
@@ -249,8 +250,7 @@ void analyse_root_observed(const struct module *module, uint32_t function,
 	unit->leave = run->hints.leave;
 	cfg_build(&run->linked, unit->effects, scratch, &unit->cfg);
 	note_unknown(unit);
-	unit->values = values_solve(
-		unit->fn, &unit->cfg, options, scratch, &run->budget, &unit->assumptions);
+	locals_solve(unit, &run->linked);
 	access_collect(unit->fn, &unit->cfg, unit->values, options, scratch, &unit->accesses);
 	callees_collect(unit, &run->linked);
 	count(unit, result, keep);

@@ -60,7 +60,9 @@ static void need_roots(struct slicer *s, uint32_t i)
 	for (uint32_t k = 0; k < e->ntouches; k++) {
 		const struct touch *t = &e->touches[k];
 
-		if (!(t->spaces & (SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL)) && !t->mbarrier)
+		if (!(t->spaces &
+			    (SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL | SPACE_LOCAL)) &&
+			!t->mbarrier)
 			continue;
 		need_numbered(s, insn, t->operand);
 		need_numbered(s, insn, t->size_operand);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A small interpreter of integer PTX (ISA 9.7.1, 9.7.2, 9.7.5, 9.7.8, 9.7.9, 9.7.12), written apart
- * from the value analysis on purpose. Memory is not modelled: stores do nothing, loads are not
- * supported.
+ * from the value analysis on purpose. Of memory only local variables are modelled: other stores do
+ * nothing, other loads are not supported.
  */
 #include "concrete.h"
 
@@ -69,6 +69,8 @@ static int64_t sign(uint64_t v, uint32_t bits)
 
 uint64_t concrete_base(const struct concrete *c, uint32_t symbol)
 {
+	if (function_symbol(c->fn, symbol)->space == SPACE_LOCAL)
+		return CONCRETE_LOCAL_BASE;
 	return function_symbol(c->fn, symbol)->align == 1024 ? c->shared_base : c->other_base;
 }
 
@@ -88,7 +90,7 @@ uint64_t concrete_operand(const struct concrete *c, const struct operand *o)
 	case OPERAND_SYMBOL:
 		return concrete_base(c, o->id) + (uint64_t)o->imm;
 	case OPERAND_MEM:
-		return concrete_operand(c, operand_child(c->fn, o, 0));
+		return concrete_operand(c, operand_child(c->fn, o, 0)) + (uint64_t)o->imm;
 	default:
 		return (uint64_t)o->imm;
 	}
@@ -215,6 +217,7 @@ static bool result(struct machine *m, uint64_t *out)
 
 	switch (insn->op) {
 	case OP_mov:
+	case OP_cvta:
 		*out = m->a;
 		return true;
 	case OP_add:
@@ -291,7 +294,65 @@ static bool result(struct machine *m, uint64_t *out)
 	}
 }
 
-static bool step(struct concrete *c, uint32_t i)
+enum outcome { DONE, STOP, UNKNOWN };
+
+static bool in_local(const struct concrete *c, const struct insn *insn, uint64_t at)
+{
+	return insn_has(insn, MOD_local) ||
+	       (!insn_has(insn, MOD_shared) && !insn_has(insn, MOD_global) &&
+		       at - CONCRETE_LOCAL_BASE < 2 * sizeof(c->local));
+}
+
+static enum outcome store(struct concrete *c, const struct insn *insn)
+{
+	uint64_t at = concrete_operand(c, insn_operand(c->fn, insn, 0));
+	const struct operand *data = insn_operand(c->fn, insn, 1);
+	bool is_signed, list = data->kind == OPERAND_LIST;
+	uint32_t bytes = width(insn, 0, &is_signed) / 8;
+
+	if (!in_local(c, insn, at))
+		/* a generic address that is none of a variable: no program that means something */
+		return insn_has(insn, MOD_shared) || insn_has(insn, MOD_global) ? DONE : STOP;
+	at -= CONCRETE_LOCAL_BASE;
+	for (uint32_t k = 0; k < (list ? data->count : 1); k++, at += bytes) {
+		uint64_t v = concrete_operand(c, list ? operand_child(c->fn, data, k) : data);
+
+		if (at > sizeof(c->local) - bytes)
+			return STOP;
+		for (uint32_t b = 0; b < bytes; b++) {
+			c->local[at + b] = (uint8_t)(v >> (8 * b));
+			c->local_written[at + b] = true;
+		}
+	}
+	return DONE;
+}
+
+static enum outcome load(struct concrete *c, const struct insn *insn)
+{
+	uint64_t at = concrete_operand(c, insn_operand(c->fn, insn, 1)) - CONCRETE_LOCAL_BASE;
+	const struct operand *d = insn_operand(c->fn, insn, 0);
+	bool is_signed, list = d->kind == OPERAND_LIST;
+	uint32_t bytes = width(insn, 0, &is_signed) / 8;
+
+	for (uint32_t k = 0; k < (list ? d->count : 1); k++, at += bytes) {
+		const struct operand *to = list ? operand_child(c->fn, d, k) : d;
+		uint64_t v = 0;
+
+		if (at > sizeof(c->local) - bytes)
+			return STOP;
+		for (uint32_t b = 0; b < bytes; b++) {
+			if (!c->local_written[at + b])
+				return STOP;
+			v |= (uint64_t)c->local[at + b] << (8 * b);
+		}
+		c->regs[to->id] =
+			cut(is_signed ? (uint64_t)sign(v, 8 * bytes) : v, c->fn->regs[to->id].bits);
+		c->written[to->id] = true;
+	}
+	return DONE;
+}
+
+static enum outcome step(struct concrete *c, uint32_t i)
 {
 	const struct insn *insn = &c->fn->insns[i];
 	const struct operand *d = insn_operand(c->fn, insn, 0);
@@ -299,10 +360,10 @@ static bool step(struct concrete *c, uint32_t i)
 	uint64_t v;
 
 	if (insn->op == OP_st)
-		return true;
+		return store(c, insn);
+	if (insn->op == OP_ld && !insn_has(insn, MOD_param))
+		return load(c, insn);
 	if (insn->op == OP_ld) {
-		if (!insn_has(insn, MOD_param))
-			return false;
 		v = c->param;
 	} else {
 		m.bits = width(insn, 0, &m.is_signed);
@@ -315,11 +376,11 @@ static bool step(struct concrete *c, uint32_t i)
 		if (insn->op != OP_shl && insn->op != OP_shr)
 			m.b = cut(m.b, m.bits);
 		if (!result(&m, &v))
-			return false;
+			return UNKNOWN;
 	}
 	c->regs[d->id] = cut(v, c->fn->regs[d->id].bits);
 	c->written[d->id] = true;
-	return true;
+	return DONE;
 }
 
 bool concrete_run(struct concrete *c, uint32_t limit)
@@ -341,8 +402,10 @@ bool concrete_run(struct concrete *c, uint32_t limit)
 			i = c->fn->labels[insn_operand(c->fn, insn, 0)->id].insn;
 			continue;
 		}
-		if (!step(c, i))
-			return false;
+		enum outcome outcome = step(c, i);
+
+		if (outcome != DONE)
+			return outcome == STOP;
 		i++;
 	}
 	return true;

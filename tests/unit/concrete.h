@@ -5,6 +5,9 @@
 
 #include "analysis/cfg.h"
 
+#define CONCRETE_LOCAL 64
+#define CONCRETE_LOCAL_BASE UINT64_C(0x18080000000)
+
 struct concrete {
 	const struct function *fn;
 	uint32_t tid;
@@ -12,7 +15,9 @@ struct concrete {
 	uint64_t
 		shared_base; /* address of the shared variable `tile`, which is 1024-byte aligned */
 	uint64_t other_base; /* of all others */
-	uint64_t *regs;	     /* by register */
+	uint8_t local[CONCRETE_LOCAL]; /* the thread's only local variable */
+	bool local_written[CONCRETE_LOCAL];
+	uint64_t *regs; /* by register */
 	bool *written;
 	/* called before each executed instruction; false stops the run */
 	bool (*see)(struct concrete *, uint32_t insn);
@@ -20,7 +25,8 @@ struct concrete {
 	uint32_t steps;
 };
 
-/* Runs until the end or `limit` steps; false: an instruction that it does not know. */
+/* Runs until the end or `limit` steps, or until local memory is left, or read before it is written;
+ * false: an instruction that it does not know. */
 bool concrete_run(struct concrete *, uint32_t limit);
 /* Contents of a REG, IMM, SYMBOL or SPECIAL operand. */
 uint64_t concrete_operand(const struct concrete *, const struct operand *);

@@ -15,6 +15,10 @@ struct row {
 };
 
 #define STORE "mov.u32 %r8, tile;\nadd.s32 %r9, %r8, %r7;\nst.shared.u32 [%r9], 0;\n"
+#define DEPOT                                                                                      \
+	"mov.u64 %rd1, depot;\ncvta.local.u64 %rd2, %rd1;\nmov.u64 %rd3, tile;\n"                  \
+	"cvta.shared.u64 %rd3, %rd3;\n"
+#define THERE "st.u32 [%rd4], 0;\nret;"
 #define ROUNDS                                                                                     \
 	"ld.param.u32 %r1, [out];\nand.b32 %r2, %r1, 3;\nmov.u32 %r7, 0;\n"                        \
 	"setp.eq.s32 %p0, %r2, 0;\n@%p0 bra E;\n"
@@ -89,6 +93,62 @@ static const struct row rows[] = {
 		TID "mov.u32 %r7, 64;\nsetp.lt.u32 %p0, %r0, 7;\n@%p0 mov.u32 %r7, 0;\n" STORE
 		    "ret;",
 		"tile+[0,64]/64"},
+	{"kept in local memory",
+		DEPOT "st.local.u64 [%rd1+8], %rd3;\nld.u64 %rd4, [%rd2+8];\n" THERE, "tile"},
+	{"kept in local memory through a pointer that is kept there",
+		DEPOT "st.u64 [%rd2+8], %rd3;\nst.u64 [%rd2+16], %rd2;\nld.u64 %rd5, [%rd2+16];\n"
+		      "ld.u64 %rd4, [%rd5+8];\n" THERE,
+		"tile"},
+	{"written again by one of two ways",
+		DEPOT
+		"st.u64 [%rd2+8], %rd3;\nld.param.u32 %r1, [out];\nsetp.eq.s32 %p0, %r1, 0;\n"
+		"@%p0 bra L;\nadd.s64 %rd5, %rd3, 32;\nst.u64 [%rd2+8], %rd5;\nL: ld.u64 %rd4, "
+		"[%rd2+8];\n" THERE,
+		"tile+[0,32]/32"},
+	{"written through a pointer that is kept there",
+		DEPOT "st.u64 [%rd2+8], %rd3;\nst.u64 [%rd2+16], %rd2;\nld.u64 %rd5, [%rd2+16];\n"
+		      "add.s64 %rd6, %rd3, 16;\nst.u64 [%rd5+8], %rd6;\nld.u64 %rd4, "
+		      "[%rd2+8];\n" THERE,
+		"tile+16"},
+	{"half of it written again",
+		DEPOT
+		"st.u64 [%rd2+8], %rd3;\nst.u32 [%rd2+12], 5;\nld.u64 %rd4, [%rd2+8];\n" THERE,
+		"?"},
+	{"read by halves",
+		DEPOT "st.u64 [%rd2+8], %rd3;\nld.u32 %r1, [%rd2+8];\n"
+		      "cvt.u64.u32 %rd4, %r1;\n" THERE,
+		"?"},
+	{"an array beside it",
+		DEPOT TID "st.u64 [%rd2+56], %rd3;\nand.b32 %r1, %r0, 12;\ncvt.u64.u32 %rd5, %r1;\n"
+			  "add.s64 %rd5, %rd2, %rd5;\nst.u32 [%rd5], %r0;\nld.u64 %rd4, "
+			  "[%rd2+56];\n" THERE,
+		"tile"},
+	{"an array over it",
+		DEPOT TID "st.u64 [%rd2+8], %rd3;\nand.b32 %r1, %r0, 12;\ncvt.u64.u32 %rd5, %r1;\n"
+			  "add.s64 %rd5, %rd2, %rd5;\nst.u32 [%rd5], %r0;\nld.u64 %rd4, "
+			  "[%rd2+8];\n" THERE,
+		"?"},
+	{"its address given away",
+		DEPOT "st.global.u64 [source], %rd2;\nst.u64 [%rd2+8], %rd3;\nld.u64 %rd4, "
+		      "[%rd2+8];\n" THERE,
+		"?"},
+	{"its address comes back from where nobody looked",
+		DEPOT "st.u64 [%rd2+8], %rd3;\nst.v2.u64 [%rd2+16], {%rd2, %rd2};\n"
+		      "ld.v2.u64 {%rd5, %rd6}, [%rd2+16];\nst.u64 [%rd5+8], %rd5;\nld.u64 %rd4, "
+		      "[%rd2+8];\n" THERE,
+		"?"},
+	{"half of it written through a pointer that is kept there",
+		DEPOT "st.u64 [%rd2+8], %rd3;\nst.u64 [%rd2+16], %rd2;\nld.u64 %rd5, [%rd2+16];\n"
+		      "st.u32 [%rd5+12], 5;\nld.u64 %rd4, [%rd2+8];\n" THERE,
+		"?"},
+	{"a wider register than was stored",
+		DEPOT "mov.u32 %r1, -16;\nst.u32 [%rd2+8], %r1;\nld.u32 %rd5, [%rd2+8];\n"
+		      "add.s64 %rd4, %rd3, %rd5;\n" THERE,
+		"tile+[0,4294967295]"},
+	{"exchanged atomically",
+		DEPOT "st.u64 [%rd2+8], %rd3;\nadd.s64 %rd5, %rd2, 8;\natom.exch.b64 %rd6, [%rd5], "
+		      "%rd2;\nld.u64 %rd4, [%rd2+8];\n" THERE,
+		"?"},
 	{"a loaded index is anywhere", "ld.shared.u32 %r7, [other];\n" STORE "ret;",
 		"tile+[0,4294967295]"},
 };

@@ -25,6 +25,7 @@ struct writer {
 	size_t n;
 	uint64_t seed;
 	uint32_t labels, counters, left;
+	bool local; /* uses local memory */
 };
 
 static uint32_t pick(struct writer *w, uint32_t n)
@@ -267,6 +268,57 @@ static void store(struct writer *w)
 	put(w, "st.shared.u%u [%%r21+%u], %%r0;\n", pick(w, 2) ? 32u : 8u, 4 * pick(w, 8));
 }
 
+/* Stores and loads of local memory, at constant and computed places, and of pointers to it. */
+static void local_memory(struct writer *w)
+{
+	uint32_t at = 4 * pick(w, 15), wide = 8 * pick(w, 8);
+
+	guard(w);
+	switch (pick(w, 12)) {
+	case 0:
+	case 1:
+		put(w, "st.u32 [%%rd10+%u], %%r%u;\n", at, pick(w, REGS));
+		break;
+	case 2:
+	case 3:
+		put(w, "st.local.u64 [depot+%u], %%rd%u;\n", wide, pick(w, WIDE));
+		break;
+	case 4:
+		put(w, "ld.u32 %%r%u, [%%rd10+%u];\n", pick(w, REGS), at);
+		break;
+	case 5:
+	case 6:
+		put(w, "ld.u64 %%rd%u, [%%rd10+%u];\n", pick(w, WIDE), wide);
+		break;
+	case 7:
+		put(w, "and.b32 %%r20, %%r%u, %u;\ncvt.u64.u32 %%rd14, %%r20;\n", pick(w, REGS),
+			4u << pick(w, 4));
+		put(w, "add.s64 %%rd14, %%rd10, %%rd14;\nst.u32 [%%rd14+%u], %%r%u;\n",
+			4 * pick(w, 6), pick(w, REGS));
+		break;
+	case 8:
+		put(w, "st.u64 [%%rd10+%u], %%rd10;\n", wide);
+		break;
+	case 9: /* through a pointer that was kept */
+		put(w, "st.u64 [%%rd10+%u], %%rd10;\nld.u64 %%rd11, [%%rd10+%u];\n", wide, wide);
+		put(w, "st.u64 [%%rd11+%u], %%rd%u;\n", 8 * pick(w, 6), pick(w, WIDE));
+		break;
+	case 10:
+		if (!pick(w, 3))
+			put(w, "ld.u64 %%rd11, [%%rd10+%u];\nst.u32 [%%rd11+%u], %%r%u;\n", wide,
+				at, pick(w, REGS));
+		else if (!pick(w, 3))
+			put(w, "st.v2.u32 [%%rd10+%u], {%%r%u, %%r%u};\n", wide, pick(w, REGS),
+				pick(w, REGS));
+		else
+			put(w, "ld.s8 %%r%u, [%%rd10+%u];\n", pick(w, REGS), at);
+		break;
+	default:
+		put(w, "st.%s [%%rd10+%u], %" PRId64 ";\n", pick(w, 4) ? "u64" : "u16", wide,
+			constant(w));
+	}
+}
+
 static void block(struct writer *w, uint32_t depth);
 
 static void loop(struct writer *w, uint32_t depth)
@@ -394,6 +446,8 @@ static void block(struct writer *w, uint32_t depth)
 			remainder_of(w);
 		else if (kind == 7 && !pick(w, 3))
 			aligned(w);
+		else if (kind == 8 && w->local)
+			local_memory(w);
 		else
 			arithmetic(w);
 	}
@@ -401,7 +455,7 @@ static void block(struct writer *w, uint32_t depth)
 
 static void write_program(struct writer *w, uint64_t seed)
 {
-	*w = (struct writer){.seed = seed * 977 + 5, .left = 70};
+	*w = (struct writer){.seed = seed * 977 + 5, .left = 70, .local = seed % 2};
 	put(w, "mov.u32 %%r0, %%tid.x;\nld.param.u32 %%r1, [out];\nmov.u32 %%r2, tile;\n");
 	for (uint32_t i = 3; i < REGS; i++)
 		put(w, "mov.u32 %%r%u, %" PRId64 ";\n", i, constant(w));
@@ -409,6 +463,17 @@ static void write_program(struct writer *w, uint64_t seed)
 		put(w, "mov.u64 %%rd%u, %" PRId64 ";\n", i, constant(w));
 	for (uint32_t i = 0; i < 7; i++)
 		put(w, "setp.lt.u32 %%p%u, %%r%u, 5;\n", i, i);
+	put(w, "mov.u64 %%rd10, depot;\ncvta.local.u64 %%rd10, %%rd10;\n");
+	put(w, "mov.u32 %%r20, 8;\nmov.u64 %%rd11, %%rd10;\nmov.u64 %%rd14, %%rd10;\n");
+	for (uint32_t i = 0; w->local && i < 8; i++)
+		if (pick(w, 3))
+			put(w, "st.u64 [%%rd10+%u], %%rd%u;\n", 8 * i,
+				pick(w, 4) ? pick(w, WIDE) : 10);
+		else
+			put(w, "st.u32 [%%rd10+%u], %%r%u;\nst.u32 [%%rd10+%u], %%r2;\n", 8 * i,
+				pick(w, REGS), 8 * i + 4);
+	if (w->local && !pick(w, 10)) /* gives the address away */
+		put(w, "st.global.u64 [source], %%rd10;\n");
 	while (w->left)
 		block(w, 0);
 	put(w, "ret;");
@@ -416,10 +481,11 @@ static void write_program(struct writer *w, uint64_t seed)
 
 struct run {
 	struct unit_text *t;
+	struct function text; /* as it was before local memory became registers */
 	struct concrete machine;
 	uint64_t seed;
 	uint64_t (*touched)[64]; /* by access: bytes of the variable, as bits */
-	uint32_t checked, assumed;
+	uint32_t checked, assumed, slots;
 };
 
 /* Is x in the set, modulo 2^bits? */
@@ -468,7 +534,11 @@ static void check_operand(struct run *r, uint32_t insn, const struct operand *o)
 
 	if (o->kind == OPERAND_REG && !c->written[o->id])
 		return;
-	struct value v = value_of(vs, insn, o);
+	const struct operand *now = vs->fn->operands + (o - c->fn->operands);
+
+	if (now->kind != o->kind) /* a slot of local memory that is a register now */
+		return;
+	struct value v = value_of(vs, insn, now);
 	uint64_t x = concrete_operand(c, o);
 
 	if (v.assumptions) {
@@ -536,7 +606,7 @@ static void check_pairs(struct run *r)
 		}
 }
 
-static uint32_t check_program(uint64_t seed, uint32_t assume)
+static uint32_t check_program(uint64_t seed, uint32_t assume, uint32_t *slots)
 {
 	static const uint32_t threads[] = {0, 1, 31, 32, 77, 127};
 	struct writer *w = malloc(sizeof(*w));
@@ -546,12 +616,14 @@ static uint32_t check_program(uint64_t seed, uint32_t assume)
 	write_program(w, seed);
 	unit_text_parse(&t, w->text);
 	t.options.assume = assume;
+	r.text = t.linked.fn;
 	unit_text_analyse(&t);
+	r.slots = t.linked.fn.nregs - r.text.nregs;
 	r.touched = calloc(t.unit.accesses.n + 1, sizeof(*r.touched));
 	for (uint32_t k = 0; k < sizeof(threads) / sizeof(*threads); k++) {
 		struct concrete *c = &r.machine;
 
-		*c = (struct concrete){.fn = t.unit.fn,
+		*c = (struct concrete){.fn = &r.text,
 			.tid = threads[k],
 			.param = pick(w, 3) ? pick(w, 50) : (uint64_t)constant(w) & UINT32_MAX,
 			.shared_base = 1024 * (uint64_t)pick(w, 100),
@@ -568,6 +640,7 @@ static uint32_t check_program(uint64_t seed, uint32_t assume)
 	free(r.touched);
 	free(w);
 	unit_text_free(&t);
+	*slots += r.slots;
 	return r.checked;
 }
 
@@ -581,18 +654,22 @@ static uint32_t rounds(uint32_t usual)
 static void test_value_sets_cover_what_programs_compute(void **state)
 {
 	uint64_t checked = 0;
+	uint32_t slots = 0;
 
 	(void)state;
 	for (uint32_t seed = 1; seed <= rounds(600); seed++)
-		checked += check_program(seed, 0);
+		checked += check_program(seed, 0, &slots);
 	assert_true(checked > 100000);
+	assert_true(slots > 100); /* local memory that became registers */
 }
 
 static void test_value_sets_cover_it_with_assumptions_set_apart(void **state)
 {
+	uint32_t slots = 0;
+
 	(void)state;
 	for (uint32_t seed = 5000; seed < 5000 + rounds(200); seed++)
-		check_program(seed, ASSUME_ALL);
+		check_program(seed, ASSUME_ALL, &slots);
 }
 
 int main(void)

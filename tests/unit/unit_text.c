@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit_text.h"
 
+#include "analysis/locals.h"
+
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -14,7 +16,7 @@ static const char head[] = ".version 8.6\n.target sm_90a\n.address_size 64\n"
 			   ".reg .pred %p<10>;\n.reg .b32 %r<50>;\n.reg .b64 %rd<20>;\n"
 			   ".reg .f32 %f<20>;\n.shared .align 1024 .b8 tile[2048];\n"
 			   ".shared .align 128 .b8 other[512];\n.shared .align 8 .b64 full;\n"
-			   ".shared .align 8 .b64 empty;\n";
+			   ".shared .align 8 .b64 empty;\n.local .align 16 .b8 depot[64];\n";
 
 void unit_text_parse(struct unit_text *t, const char *body)
 {
@@ -54,8 +56,7 @@ void unit_text_analyse(struct unit_text *t)
 	for (uint32_t i = 0; i < fn->ninsns; i++)
 		effect_of(fn, &fn->insns[i], &t->unit.effects[i]);
 	cfg_build(&t->linked, t->unit.effects, &t->arena, &t->unit.cfg);
-	t->unit.values = values_solve(fn, &t->unit.cfg, &t->options, &t->arena, &t->budget,
-		&t->unit.assumptions);
+	locals_solve(&t->unit, &t->linked);
 	access_collect(fn, &t->unit.cfg, t->unit.values, &t->options, &t->arena, &t->unit.accesses);
 }
 
