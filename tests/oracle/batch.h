@@ -16,7 +16,7 @@ struct options {
 	long count;
 	int batch, jobs;
 	uint64_t seed;
-	bool cover;
+	bool cover, brief; /* brief: stop at the first batch in which something is wrong */
 };
 
 struct batch {

@@ -23,8 +23,8 @@ static bool work(const struct options *o, int first, struct counts *c)
 	snprintf(b->out, sizeof(b->out), "%s/out.ptx", b->dir);
 	snprintf(b->again, sizeof(b->again), "%s/again.ptx", b->dir);
 	snprintf(b->report, sizeof(b->report), "%s/report.json", b->dir);
-	bool fine = true;
-	for (long at = (long)first * o->batch; fine && at < o->count;
+	bool fine = true, stop = false;
+	for (long at = (long)first * o->batch; fine && !stop && at < o->count;
 		at += (long)o->jobs * o->batch) {
 		struct counts now = {0};
 		uint64_t seed = o->seed + (uint64_t)at;
@@ -36,6 +36,7 @@ static bool work(const struct options *o, int first, struct counts *c)
 		if (o->keep && (!fine || counts_bad(&now)))
 			batch_keep(b);
 		counts_add(c, &now);
+		stop = o->brief && counts_bad(&now);
 		batch_clear(b);
 		fflush(stdout);
 	}
@@ -72,7 +73,7 @@ static bool work_parallel(const struct options *o, struct counts *c)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: oracle [-c] [-n PROGRAMS] [-s SEED] [-b BATCH] [-j JOBS] [-k KEEP] TOOL\n"
+		"usage: oracle [-cx] [-n PROGRAMS] [-s SEED] [-b BATCH] [-j JOBS] [-k KEEP] TOOL\n"
 		"       oracle -p [-n PROGRAMS] [-s SEED]     print programs and their edges\n");
 	return 2;
 }
@@ -105,7 +106,7 @@ int main(int argc, char **argv)
 {
 	struct options o = {.batch = 50, .seed = 1, .jobs = 1};
 	bool print = false;
-	for (int c; (c = getopt(argc, argv, "cn:s:b:j:k:p")) != -1;)
+	for (int c; (c = getopt(argc, argv, "cn:s:b:j:k:px")) != -1;)
 		switch (c) {
 		case 'c':
 			o.cover = true;
@@ -127,6 +128,9 @@ int main(int argc, char **argv)
 			break;
 		case 'p':
 			print = true;
+			break;
+		case 'x':
+			o.brief = true;
 			break;
 		default:
 			return usage();

@@ -158,7 +158,8 @@ struct step {
 	enum op op;
 	struct cond guard;
 	struct place to, from; /* from: the other side of a copy */
-	int value;	       /* register, group count, spaces of a fence, target label */
+	int value;	       /* register (of a product: their set), group count, spaces of a
+				  fence, target label */
 	int barrier, warps;    /* id and the warps that take part */
 	int bytes;	       /* what an arrive expects, what a store to a peer completes */
 	enum parity parity;

@@ -112,6 +112,9 @@ static void do_memory(struct run *r, struct thread *t, const struct step *s)
 		async_access(r, t, &s->from, true);
 		break;
 	case OP_MATMUL:
+		for (int v = 0; v < NVALUES; v++)
+			if (s->value >> v & 1)
+				do_use(r, t, &t->held[v]);
 		async_access(r, t, &s->to, false);
 		if (s->from.size)
 			async_access(r, t, &s->from, false);

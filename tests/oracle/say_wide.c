@@ -134,6 +134,7 @@ void put_wgmma(struct maker *m)
 	put(m, "\twgmma.fence.sync.aligned;");
 	const char *more = b.groups == 2 ? ", %f4, %f5, %f6, %f7" : "";
 	int columns = 8 * b.groups, trans = b.shape == SHAPE_CORES && chance(m, 30);
+	bool from_loads = !a_shared && chance(m, 50);
 	struct step *s =
 		a_shared ? put(m,
 				   "\twgmma.mma_async.sync.aligned.m64n%dk16.f32.f16.f16 "
@@ -141,10 +142,11 @@ void put_wgmma(struct maker *m)
 				   columns, more, da, db, trans)
 			 : put(m,
 				   "\twgmma.mma_async.sync.aligned.m64n%dk16.f32.f16.f16 "
-				   "{%%f0, %%f1, %%f2, %%f3%s}, {%%one, %%one, %%one, %%one}, "
-				   "%%d%d, 1, "
-				   "1, 1, %d;",
-				   columns, more, db, trans);
+				   "{%%f0, %%f1, %%f2, %%f3%s}, {%s}, %%d%d, 1, 1, 1, %d;",
+				   columns, more,
+				   from_loads ? "%v0, %v1, %v2, %v3" : "%one, %one, %one, %one", db,
+				   trans);
+	s->value = from_loads ? (1 << NVALUES) - 1 : 0;
 	s->op = OP_MATMUL;
 	s->to = b;
 	s->from = a;

@@ -146,6 +146,23 @@ static void make_elected(struct maker *m, const struct who *who)
 	put_async(m, who);
 }
 
+/* In each of two roles by itself, by a named barrier of the role. */
+static void make_elected_roles(struct maker *m, const struct who *who)
+{
+	struct roles r = roles_of(m, who);
+	int one = label(m), end = label(m);
+	put_jump(m, on(r.pred), one);
+	make_elected(m, &r.writers);
+	put_jump(m, always(), end);
+	put_label(m, one);
+	make_elected(m, &r.issuers);
+	put_label(m, end);
+	if (chance(m, 40))
+		put_barrier(m, who);
+	if (chance(m, 40))
+		put_async(m, who);
+}
+
 /* The same through two mbarriers: writers to leader, and back. */
 static void make_leader_mbarriers(struct maker *m, const struct who *who)
 {
@@ -344,7 +361,9 @@ static void make_led(struct maker *m, const struct who *who, bool many)
 		make_leader_mbarriers(m, who);
 	} else {
 		m->more |= bit(FEATURE_LEADER);
-		k < 70 ? make_elected(m, who) : make_leader(m, who);
+		k < 50 && many ? make_elected_roles(m, who)
+		: k < 75       ? make_elected(m, who)
+			       : make_leader(m, who);
 	}
 	m->more = before;
 }
