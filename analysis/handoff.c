@@ -498,6 +498,14 @@ static bool through_barrier(const struct sync_site *release, const struct sync_s
 		release->max_phase != NONE && release->max_phase < acquire->min_phase;
 }
 
+/* The releasing thread has then passed a full barrier at which the acquiring one had not arrived yet when
+ * it acquired: what it hears was released before. */
+static bool too_late(const struct sync_site *release, const struct sync_site *acquire)
+{
+	return !release->full && !acquire->full && !release->crosses && !acquire->crosses &&
+		acquire->max_phase != NONE && release->min_phase > acquire->max_phase;
+}
+
 static void finish(struct pairing *p)
 {
 	struct arena *arena = p->unit->arena;
@@ -513,7 +521,8 @@ static void finish(struct pairing *p)
 		for (uint32_t i = 0; i < p->to[r].n; i++) {
 			uint32_t a = p->to[r].v[i];
 
-			if (through_barrier(&h->sites[r], &h->sites[a]))
+			if (through_barrier(&h->sites[r], &h->sites[a]) ||
+				too_late(&h->sites[r], &h->sites[a]))
 				continue;
 			p->to[r].v[kept++] = a;
 			nfrom[a]++;

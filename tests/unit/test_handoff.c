@@ -58,6 +58,32 @@ static const struct row rows[] = {
 		"mbarrier.arrive.shared::cta.b64 _, [full];\nbar.sync 0;\n"
 		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;\n@!%p1 bra W;\nret;",
 		"2>2"},
+	{"... nor one under a guard, which some thread may not pass",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra A;\n"
+		"bar.sync 0;\nW:\nmbarrier.try_wait.parity.shared::cta.b64 %p2, [full], 0;\n@!%p2 "
+		"bra W;\nret;\n"
+		"A:\n@%p1 bar.sync 0;\nmbarrier.arrive.shared::cta.b64 _, [full];\nret;",
+		"4>4 4>10 10>4 10>10 11>6 12>4"},
+	{"an acquire hears nothing that is released behind a barrier of all threads",
+		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;\n@!%p1 bra W;\n"
+		"bar.sync 0;\nmbarrier.arrive.shared::cta.b64 _, [full];\nret;",
+		"4>4"},
+	{"... but for one that is not always passed",
+		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;\n@!%p1 bra W;\n"
+		"mov.u32 %r1, %ctaid.x;\nsetp.lt.u32 %p2, %r1, 64;\n@%p2 bar.sync 0;\n"
+		"mbarrier.arrive.shared::cta.b64 _, [full];\nret;",
+		"6>6 7>2"},
+	{"... or comes round again",
+		"mov.u32 %r1, 0;\nL:\nW:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], "
+		"0;\n@!%p1 bra W;\n"
+		"bar.sync 0;\nmbarrier.arrive.shared::cta.b64 _, [full];\n"
+		"add.s32 %r1, %r1, 1;\nsetp.lt.s32 %p2, %r1, 9;\n@%p2 bra L;\nret;",
+		"6>6 7>4"},
+	{"... nor by a peer CTA, which counts barriers of its own",
+		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;\n@!%p1 bra W;\n"
+		"bar.sync 0;\nmov.u32 %r1, full;\nmapa.shared::cluster.u32 %r2, %r1, 1;\n"
+		"mbarrier.arrive.shared::cluster.b64 _, [%r2];\nret;",
+		"4>4 7>2"},
 	{"a loop with a barrier has no last phase",
 		"mov.u32 %r1, 0;\nL:\nbar.sync 0;\nmbarrier.arrive.shared::cta.b64 _, [full];\n"
 		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;\n@!%p1 bra W;\n"
@@ -70,7 +96,8 @@ static const struct row rows[] = {
 		"ld.acquire.gpu.global.u32 %r1, [%rd1];\nret;",
 		"2>3"},
 	{"a plain store and a plain load order nothing",
-		"ld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], 1;\nld.global.u32 %r1, [%rd1];\nret;",
+		"ld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], 1;\nld.global.u32 %r1, "
+		"[%rd1];\nret;",
 		""},
 	{"a cluster barrier joins what arrived",
 		"barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nret;", "1>2"},
@@ -108,7 +135,8 @@ static void sort_words(char *text)
 		words[n++] = w;
 	qsort(words, n, sizeof(*words), by_text);
 	for (size_t i = 0; i < n; i++)
-		snprintf(out + strlen(out), sizeof(out) - strlen(out), "%s%s", i ? " " : "", words[i]);
+		snprintf(out + strlen(out), sizeof(out) - strlen(out), "%s%s", i ? " " : "",
+			words[i]);
 	strcpy(text, out);
 }
 
