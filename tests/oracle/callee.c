@@ -21,19 +21,25 @@ static void put_callee_head(struct maker *m, int i, const struct callee *c)
 	m->p->lines[m->p->n - 1].text[1] = '\0';
 }
 
+static void put_arg(struct maker *m, int i, const struct callee *c)
+{
+	const char *n = m->p->name;
+	if (!c->wide) {
+		put(m, "\tld.param.u32 %%arg, [%s_f%d_p];", n, i);
+		return;
+	}
+	put(m, "\tld.param.u64 %%wide, [%s_f%d_p];", n, i);
+	put(m, "\tcvta.to.shared.u64 %%wide, %%wide;");
+	put(m, "\tcvt.u32.u64 %%arg, %%wide;");
+}
+
 static void put_callee_prologue(struct maker *m, int i, const struct callee *c)
 {
 	const char *n = m->p->name;
 	put(m, "\t.reg .b32 %%arg, %%bars, %%count;");
 	put(m, "\t.reg .b64 %%wide, %%out;");
 	put_registers(m);
-	if (c->wide) {
-		put(m, "\tld.param.u64 %%wide, [%s_f%d_p];", n, i);
-		put(m, "\tcvta.to.shared.u64 %%wide, %%wide;");
-		put(m, "\tcvt.u32.u64 %%arg, %%wide;");
-	} else {
-		put(m, "\tld.param.u32 %%arg, [%s_f%d_p];", n, i);
-	}
+	put_arg(m, i, c);
 	put(m, "\tld.param.u32 %%bars, [%s_f%d_bars];", n, i);
 	put(m, "\tld.param.u64 %%in, [%s_f%d_in];", n, i);
 	put(m, "\tld.param.u64 %%out, [%s_f%d_out];", n, i);
@@ -108,7 +114,9 @@ static void make_callee(struct maker *m, int i)
 		put_call_of(m, i, c,
 			(struct place){.var = VAR_ARG, .base = chance(m, 50) ? 256 : 0}, text,
 			NONE);
-		make_body(m, &who, below(m, 2));
+		if (chance(m, 50)) /* the inner call had another one */
+			put_arg(m, i, c);
+		make_body(m, &who, below(m, 3));
 	}
 	put_label(m, end);
 	if (c->returns)
@@ -144,7 +152,7 @@ static void put_call_to(struct maker *m, int i)
 		arg.base = 512 * below(m, 3);
 	else if (!m->in_callee && chance(m, 40))
 		arg.by_warp = 256;
-	int times = c->recurses ? below(m, 3) : 0;
+	int times = c->recurses && chance(m, 85) ? 1 + below(m, 2) : 0;
 	char text[16];
 	snprintf(text, sizeof(text), "%d", times);
 	put_call_of(m, i, c, arg, text, times);
