@@ -216,6 +216,7 @@ static void put_head(struct maker *m)
 	put(m, "\t.shared .align 1024 .b8 tile[4096];");
 	put(m, "\t.shared .align 1024 .b8 other[4096];");
 	put(m, "\t.shared .align 8 .b8 bars[%d];", 8 * NMBARRIERS);
+	put(m, "\t.shared .align 16 .b8 flags[%d];", 4 * NMBARRIERS);
 	put(m, "\t.reg .b64 %%out, %%out2, %%map, %%token;");
 	put(m, "\t.reg .b16 %%both;");
 	put(m, "\t.reg .f32 %%f<8>;");
@@ -281,6 +282,10 @@ static int make_prologue(struct maker *m)
 	int inits = m->p->n;
 	for (int i = 0; i < NMBARRIERS; i++)
 		put(m, "\t// mbarrier");
+	put(m, "\tmov.u32 %%bit, 0;");
+	for (int i = 0; i < NMBARRIERS; i += 4)
+		put(m, "\t@%%first st.shared.v4.u32 [flags+%d], {%%bit, %%bit, %%bit, %%bit};",
+			4 * i);
 	put_sync(m, 0, all_warps(m), true);
 	if (m->cluster)
 		put_cluster_barrier(m, &(struct who){.warps = all_warps(m)});

@@ -280,6 +280,58 @@ static void make_bar_ring(struct maker *m, const struct who *who)
 	put_label(m, end);
 }
 
+/* A counter in memory that writers raise and issuers watch: the mbarrier of its number stands for
+ * it. */
+static void put_raise(struct maker *m, int flag)
+{
+	static const char *const ways[] = {"red.release.cta.shared.add.u32 [flags+%d], %%one;",
+		"atom.release.cta.shared.add.u32 %%bit, [flags+%d], %%one;",
+		"red.relaxed.cta.shared.add.u32 [flags+%d], %%one;"};
+	int k = below(m, 3);
+	char text[80];
+	if (k == 2)
+		put(m, "\tfence.acq_rel.cta;");
+	snprintf(text, sizeof(text), ways[k], 4 * flag);
+	struct step *s = put(m, "\t%s", text);
+	s->op = OP_MB_ARRIVE;
+	s->barrier = flag;
+	s->features |= bit(FEATURE_FLAG);
+}
+
+static void put_watch(struct maker *m, int flag, int count)
+{
+	int l = label(m), t = temp(m);
+	bool relaxed = below(m, 2);
+	put_label(m, l);
+	put(m, "\tld.%s.cta.shared.u32 %%r%d, [flags+%d];", relaxed ? "relaxed" : "acquire", t,
+		4 * flag);
+	put(m, "\tsetp.ne.u32 %%q%d, %%r%d, %d;", t, t, count);
+	put(m, "\t@%%q%d bra L%d;", t, l);
+	struct step *s = put(m, relaxed ? "\tfence.acq_rel.cta;" : "\t// all have");
+	s->op = OP_MB_WAIT;
+	s->barrier = flag;
+}
+
+static void make_flag(struct maker *m, const struct who *who)
+{
+	struct roles r = roles_of(m, who);
+	int flag = mbarrier_of(m, r.writers.warps), one = label(m), end = label(m);
+	if (flag == NONE)
+		return;
+	put_jump(m, on(r.pred), one);
+	make_body(m, &r.writers, 1 + below(m, 2));
+	maybe_fence(m);
+	put_raise(m, flag);
+	put_jump(m, always(), end);
+	put_label(m, one);
+	put_watch(m, flag, 32 * warps_in(r.writers.warps));
+	if (chance(m, 15))
+		put_fence(m, rare_guard(m));
+	make_body(m, &r.issuers, below(m, 2));
+	put_async(m, &r.issuers);
+	put_label(m, end);
+}
+
 /* All arrive and wait by the state that the arrival gave. */
 static void make_token(struct maker *m, const struct who *who)
 {
@@ -384,6 +436,8 @@ void make_segment(struct maker *m, const struct who *who)
 		make_ring(m, who);
 	else if (k < 66 && many)
 		make_bar_ring(m, who);
+	else if (k < 69 && many)
+		make_flag(m, who);
 	else if (k < 71)
 		make_load(m, who);
 	else if (k < 77)

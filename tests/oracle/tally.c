@@ -9,6 +9,7 @@ const char *const feature_names[NFEATURES] = {
 	[FEATURE_MBARRIER] = "mbarrier",
 	[FEATURE_RING] = "ring of stages",
 	[FEATURE_TOKEN] = "mbarrier state",
+	[FEATURE_FLAG] = "flag in memory",
 	[FEATURE_LEADER] = "leader at bar",
 	[FEATURE_LEADER_MBARRIER] = "leader at mbarrier",
 	[FEATURE_GUARDED_FENCE] = "guarded fence",
