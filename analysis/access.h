@@ -52,6 +52,15 @@ struct overlap {
 /* Of a generic access `g` by any thread and an async access `a` by any thread, also in different iterations. */
 struct overlap access_overlap(const struct values *, const struct accesses *, uint32_t g, uint32_t a,
 	const struct analysis_options *, struct arena *);
+/* The bytes from `lo` on and below `end` are all that an access in a shared variable, or behind a global
+ * pointer, may touch: two that share none never overlap. `same`: offsets count from the address's own
+ * base, which the other access has too; else from the start of its variable. */
+struct access_span {
+	int64_t lo, end;
+	uint32_t assumptions; /* enum assumption bits on which it rests */
+};
+
+struct access_span access_span(const struct values *, const struct access *, bool same);
 /* Two mbarrier objects (8 bytes at operand addresses) may be the same one; used for pairing arrives and waits. */
 bool access_same_mbarrier(const struct values *, uint32_t insn_a, const struct operand *, uint32_t insn_b,
 	const struct operand *, const struct analysis_options *, uint32_t *assumptions);

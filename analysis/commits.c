@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: a unit with its accesses. Out: for each wait_group the copies that are not certainly committed.
- * A may-analysis over blocks: a cp.async opens, an unguarded commit_group closes all, join is union.
+ * In: a unit with its accesses. Out: for each wait_group the copies that are not certainly
+ * committed. A may-analysis over blocks: a cp.async opens, an unguarded commit_group closes all,
+ * join is union.
  */
 #include "analysis/commits.h"
 
 struct commits {
 	struct unit *unit;
+	const struct facts *facts;
 	uint32_t *first_of; /* by block: its first access */
-	struct bits *in;    /* by block: accesses not committed */
+	struct bits *in;    /* by block: copies not committed, by their first fact */
 	struct bits now, *missing;
 	bool any;
 };
@@ -33,9 +35,17 @@ static void note_wait(struct commits *c, uint32_t insn)
 	if (bits_next(c->now, 0) == NONE)
 		return;
 	if (!at->words)
-		*at = bits_new(c->unit->arena, c->unit->accesses.n);
+		*at = bits_new(c->unit->arena, c->facts->n);
 	bits_or(*at, c->now);
 	c->any = true;
+}
+
+static void note_copy(struct commits *c, uint32_t access)
+{
+	uint32_t own = facts_access(c->facts, access);
+
+	if (c->facts->first_of[own] < c->facts->first_of[own + 1])
+		bits_set(c->now, c->facts->first_of[own]);
 }
 
 static void run_block(struct commits *c, uint32_t b)
@@ -54,7 +64,7 @@ static void run_block(struct commits *c, uint32_t b)
 			note_wait(c, i);
 		for (; k < unit->accesses.n && unit->accesses.v[k].insn == i; k++)
 			if (unit->accesses.v[k].cp_async)
-				bits_set(c->now, k);
+				note_copy(c, k);
 	}
 }
 
@@ -66,9 +76,9 @@ static bool has_copies(const struct unit *unit)
 	return false;
 }
 
-struct bits *commits_missing(struct unit *unit)
+struct bits *commits_missing(struct unit *unit, const struct facts *facts)
 {
-	struct commits c = {.unit = unit};
+	struct commits c = {.unit = unit, .facts = facts};
 
 	if (!has_copies(unit))
 		return NULL;
@@ -76,8 +86,8 @@ struct bits *commits_missing(struct unit *unit)
 	c.missing = ARENA_NEW(unit->arena, struct bits, unit->fn->ninsns);
 	c.in = ARENA_NEW(unit->arena, struct bits, unit->cfg.n);
 	for (uint32_t b = 0; b < unit->cfg.n; b++)
-		c.in[b] = bits_new(unit->arena, unit->accesses.n);
-	c.now = bits_new(unit->arena, unit->accesses.n);
+		c.in[b] = bits_new(unit->arena, facts->n);
+	c.now = bits_new(unit->arena, facts->n);
 	for (bool changed = true; changed && !budget_spent(unit->budget);) {
 		changed = false;
 		for (uint32_t b = 0; b < unit->cfg.n; b++) {

@@ -5,9 +5,8 @@
  */
 #pragma once
 
-#include "analysis/unit.h"
-#include "base/bits.h"
+#include "analysis/facts.h"
 
-/* By instruction: sets of access numbers at the wait_groups that leave some out; no words: none. NULL if
- * no instruction has one. */
-struct bits *commits_missing(struct unit *);
+/* By instruction: the copies that a wait_group leaves out, each as the first fact of its access
+ * (copies without facts are left out); no words: none. NULL if no instruction has one. */
+struct bits *commits_missing(struct unit *, const struct facts *);

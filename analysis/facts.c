@@ -6,6 +6,8 @@
  */
 #include "analysis/facts.h"
 
+#include <stdlib.h>
+
 uint8_t facts_hazard(const struct access *g, const struct access *a, uint32_t hazards)
 {
 	if (g->writes && a->reads && (hazards & HAZARD_RAW))
@@ -15,17 +17,6 @@ uint8_t facts_hazard(const struct access *g, const struct access *a, uint32_t ha
 	if (g->reads && a->writes && (hazards & HAZARD_WAR))
 		return HAZARD_WAR;
 	return 0;
-}
-
-/* Spaces of generic access g in which async access a can meet it at all. */
-static uint8_t common_spaces(const struct access *g, const struct access *a)
-{
-	uint8_t spaces = g->spaces & a->spaces & SPACE_GLOBAL;
-	uint8_t window = SPACE_SHARED | SPACE_CLUSTER;
-
-	if ((g->spaces & window) && (a->spaces & window))
-		spaces |= g->spaces & window;
-	return spaces;
 }
 
 /* An address that came through mapa may name the own CTA's bytes or a peer's: a fact for each. */
@@ -95,96 +86,146 @@ static void add_facts(struct collector *c, uint32_t access, uint8_t space)
 		memcpy(facts->v[f].sibling, id, sizeof(id));
 }
 
-static void fill_rows(struct collector *c, const uint8_t *meets, const uint32_t *asyncs,
-	uint32_t nasyncs, const uint32_t *generics, uint32_t ngenerics)
+/* ---- rows ---- */
+
+/* Makes rows one after the other: a set that is emptied where it was filled. */
+struct row_maker {
+	struct collector *c;
+	struct bits set;
+	uint32_t *words, nwords; /* that are not 0, in no order */
+};
+
+static void row_add(struct row_maker *r, uint32_t access, uint8_t meet, const struct access *a)
+{
+	const struct facts *facts = r->c->facts;
+	const struct access *g = &r->c->unit->accesses.v[access];
+	uint8_t spaces = fact_spaces(g, meet);
+
+	for (uint32_t f = facts->first_of[access]; f < facts->first_of[access + 1]; f++) {
+		if (!(spaces & facts->v[f].space) || !makes_edge(&facts->v[f], a))
+			continue;
+		if (!r->set.words[f / 64])
+			r->words[r->nwords++] = f / 64;
+		bits_set(r->set, f);
+	}
+}
+
+static int by_word(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* What was added, and nothing is left in the maker; NULL: nothing was. */
+static const struct fact_row *row_take(struct row_maker *r)
+{
+	struct arena *arena = r->c->unit->arena;
+
+	if (!r->nwords)
+		return NULL;
+	struct fact_row *row = ARENA_NEW(arena, struct fact_row, 1);
+
+	row->word = ARENA_NEW(arena, uint32_t, r->nwords);
+	row->mask = ARENA_NEW(arena, uint64_t, r->nwords);
+	qsort(r->words, r->nwords, sizeof(*r->words), by_word);
+	for (row->n = 0; row->n < r->nwords; row->n++) {
+		uint32_t w = r->words[row->n];
+
+		row->word[row->n] = w;
+		row->mask[row->n] = r->set.words[w];
+		r->set.words[w] = 0;
+	}
+	r->nwords = 0;
+	return row;
+}
+
+static void give_row(struct facts *facts, struct ids asyncs, const struct fact_row *row)
+{
+	for (uint32_t i = 0; i < asyncs.n; i++)
+		facts->row[asyncs.v[i]] = row;
+}
+
+static void rows_of_classes(struct row_maker *r, const struct meets *meets)
+{
+	const struct access *v = r->c->unit->accesses.v;
+
+	for (uint32_t i = 0, k; i < meets->n; i = k) {
+		struct ids asyncs = meets->classes[meets->v[i].async];
+
+		for (k = i; k < meets->n && meets->v[k].async == meets->v[i].async; k++) {
+			struct ids class = meets->classes[meets->v[k].generic];
+
+			for (uint32_t m = 0; m < class.n; m++)
+				row_add(r, class.v[m], meets->v[k].spaces, &v[asyncs.v[0]]);
+		}
+		give_row(r->c->facts, asyncs, row_take(r));
+	}
+}
+
+static void rows_of_groups(struct row_maker *r, const struct groups *groups)
+{
+	for (uint32_t a = 0; a < groups->nasyncs; a++) {
+		struct ids asyncs = groups->asyncs[a];
+
+		for (uint32_t g = 0; g < groups->ngenerics; g++)
+			row_add(r, groups->generics[g].v[0],
+				groups->pair[(size_t)a * groups->ngenerics + g].spaces,
+				&r->c->unit->accesses.v[asyncs.v[0]]);
+		give_row(r->c->facts, asyncs, row_take(r));
+	}
+}
+
+static void fill_rows(struct collector *c, const struct meets *meets)
+{
+	struct row_maker r = {.c = c,
+		.set = bits_new(c->unit->arena, c->facts->n),
+		.words = ARENA_NEW(c->unit->arena, uint32_t, c->facts->n / 64 + 1)};
+
+	if (c->facts->groups)
+		rows_of_groups(&r, c->facts->groups);
+	else
+		rows_of_classes(&r, meets);
+}
+
+/* ---- facts ---- */
+
+/* By access: the spaces in which it has facts. */
+static uint8_t *spaces_of_facts(struct collector *c, const struct meets *meets)
+{
+	const struct accesses *accesses = &c->unit->accesses;
+	const struct groups *groups = c->facts->groups;
+	uint8_t *spaces = ARENA_NEW(c->unit->arena, uint8_t, accesses->n);
+	uint8_t *of_class = ARENA_NEW(c->unit->arena, uint8_t, meets->nclasses);
+
+	for (uint32_t i = 0; i < meets->n; i++)
+		of_class[meets->v[i].generic] |= meets->v[i].spaces;
+	for (uint32_t i = 0; i < accesses->n; i++) {
+		uint8_t meet = of_class[meets->class_of[i]];
+
+		if (meet)
+			spaces[groups ? groups_first(groups, i) : i] |=
+				fact_spaces(&accesses->v[i], meet);
+	}
+	return spaces;
+}
+
+static void list_facts(struct collector *c, const uint8_t *spaces)
 {
 	struct facts *facts = c->facts;
-	const struct access *v = c->unit->accesses.v;
+	uint32_t n = c->unit->accesses.n;
 
-	for (uint32_t k = 0; k < nasyncs; k++) {
-		uint32_t a = asyncs[k];
-
-		for (uint32_t i = 0; i < ngenerics; i++) {
-			uint32_t g = generics[i];
-			uint8_t meet = meets[(size_t)i * nasyncs + k];
-
-			for (uint32_t f = facts->first_of[g]; meet && f < facts->first_of[g + 1];
-				f++) {
-				if (!(fact_spaces(&v[g], meet) & facts->v[f].space) ||
-					!makes_edge(&facts->v[f], &v[a]))
-					continue;
-				if (!facts->row[a].words)
-					facts->row[a] = bits_new(c->unit->arena, facts->n);
-				bits_set(facts->row[a], f);
-			}
-		}
-	}
-}
-
-static uint8_t meeting(struct collector *c, uint32_t g, uint32_t a)
-{
-	struct unit *unit = c->unit;
-	const struct access *x = &unit->accesses.v[g], *y = &unit->accesses.v[a];
-	uint8_t spaces = common_spaces(x, y);
-
-	if (!unit->options->shared)
-		spaces &= SPACE_GLOBAL;
-	if (!unit->options->global)
-		spaces &= (uint8_t)~SPACE_GLOBAL;
-	if (!spaces || !facts_hazard(x, y, unit->options->hazards))
-		return 0;
-	if (x->cp_async && x->writes && unit->options->cp_async_trust && !(spaces & SPACE_GLOBAL))
-		return 0;
-	struct overlap o = access_overlap(unit->values, &unit->accesses, g, a, unit->options, NULL);
-
-	if (!o.may) {
-		c->facts->pairs_ruled_out++;
-		c->facts->assumptions |= o.assumptions;
-		return 0;
-	}
-	return spaces & o.spaces;
-}
-
-void facts_collect(struct unit *unit, bool crossing, struct facts *facts)
-{
-	const struct accesses *accesses = &unit->accesses;
-	struct arena *arena = unit->arena;
-	struct collector c = {.unit = unit, .facts = facts, .crossing = crossing};
-	uint32_t *generics = ARENA_NEW(arena, uint32_t, accesses->n);
-	uint32_t *asyncs = ARENA_NEW(arena, uint32_t, accesses->n);
-	uint32_t ngenerics = 0, nasyncs = 0;
-
-	*facts = (struct facts){
-		.first_of = ARENA_NEW(arena, uint32_t, accesses->n + 1),
-		.row = ARENA_NEW(arena, struct bits, accesses->n + 1),
-	};
-	for (uint32_t i = 0; i < accesses->n; i++) {
-		if (accesses->v[i].proxy == PROXY_GENERIC)
-			generics[ngenerics++] = i;
-		if (accesses->v[i].proxy == PROXY_ASYNC) {
-			asyncs[nasyncs++] = i;
-			c.peers |= accesses->v[i].peer;
-		}
-	}
-	uint8_t *meets = ARENA_NEW(arena, uint8_t, (size_t)ngenerics * nasyncs);
-	uint8_t *spaces = ARENA_NEW(arena, uint8_t, accesses->n);
-
-	for (uint32_t i = 0; i < ngenerics && !budget_spent(unit->budget); i++) {
-		for (uint32_t k = 0; k < nasyncs; k++) {
-			uint8_t meet = meeting(&c, generics[i], asyncs[k]);
-
-			meets[(size_t)i * nasyncs + k] = meet;
-			spaces[generics[i]] |= fact_spaces(&accesses->v[generics[i]], meet);
-		}
-	}
-	for (uint32_t i = 0; i < accesses->n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		facts->first_of[i] = facts->n;
 		for (uint8_t space = SPACE_SHARED; space <= SPACE_GLOBAL; space <<= 1)
 			if (spaces[i] & space)
-				add_facts(&c, i, space);
+				add_facts(c, i, space);
 	}
-	facts->first_of[accesses->n] = facts->n;
-	fill_rows(&c, meets, asyncs, nasyncs, generics, ngenerics);
+	facts->first_of[n] = facts->n;
+}
+
+static void sort_facts(struct arena *arena, struct facts *facts)
+{
 	facts->inflight = bits_new(arena, facts->n);
 	facts->spare = bits_new(arena, facts->n);
 	facts->shared = bits_new(arena, facts->n);
@@ -201,6 +242,49 @@ void facts_collect(struct unit *unit, bool crossing, struct facts *facts)
 		if (fact->form == FORM_PENDING && fact->space == SPACE_GLOBAL)
 			bits_set(facts->global, f);
 	}
+}
+
+/* Accesses with facts, at most so many; pairs of them with async ones likewise. No function that a
+ * compiler was seen to write comes near. */
+#define SINGLE_FACTS_MOST 1024
+#define SINGLE_PAIRS_MOST (UINT64_C(1) << 17)
+
+static bool too_many_to_follow(const struct unit *unit, const struct meets *meets)
+{
+	bool *has = ARENA_NEW(unit->arena, bool, meets->nclasses);
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < meets->n; i++) {
+		n += has[meets->v[i].generic] ? 0 : meets->classes[meets->v[i].generic].n;
+		has[meets->v[i].generic] = true;
+	}
+	return meets->crowded || n > SINGLE_FACTS_MOST || meets->pairs > SINGLE_PAIRS_MOST;
+}
+
+void facts_collect(struct unit *unit, bool crossing, struct facts *facts)
+{
+	const struct accesses *accesses = &unit->accesses;
+	struct collector c = {.unit = unit, .facts = facts, .crossing = crossing};
+	struct meets meets;
+
+	meets_find(unit, &meets);
+	*facts = (struct facts){
+		.first_of = ARENA_NEW(unit->arena, uint32_t, accesses->n + 1),
+		.row = ARENA_NEW(unit->arena, const struct fact_row *, accesses->n + 1),
+		.pairs_ruled_out = meets.ruled_out,
+		.assumptions = meets.assumptions,
+	};
+	if (too_many_to_follow(unit, &meets)) {
+		facts->groups = groups_make(unit, &meets);
+		facts->too_many = !facts->groups;
+		if (facts->too_many)
+			return;
+	}
+	for (uint32_t i = 0; i < accesses->n; i++)
+		c.peers |= accesses->v[i].proxy == PROXY_ASYNC && accesses->v[i].peer;
+	list_facts(&c, spaces_of_facts(&c, &meets));
+	fill_rows(&c, &meets);
+	sort_facts(unit->arena, facts);
 }
 
 static bool settles(enum fence_kind kind, const struct fact *f)

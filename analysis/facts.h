@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "analysis/groups.h"
 #include "analysis/handoff.h"
 #include "base/bits.h"
 
@@ -25,11 +26,20 @@ struct fact {
 	uint32_t sibling[FORM_COUNT]; /* the same access and space in the other forms; NONE */
 };
 
+/* Facts that make an edge with an async access, as the words of a set that are not 0, ascending. */
+struct fact_row {
+	uint32_t *word; /* number of the word */
+	uint64_t *mask;
+	uint32_t n;
+};
+
 struct facts {
 	struct fact *v;
 	uint32_t n;
 	uint32_t *first_of;   /* by access: its facts are first_of[i] .. first_of[i + 1) */
-	struct bits *row;     /* by access (async ones): facts that make an edge there; no words: none */
+	const struct fact_row **row; /* by access (async ones): NULL: it makes no edge */
+	struct groups *groups;       /* the facts are those of groups of accesses; NULL: of single ones */
+	bool too_many;               /* even the groups are too many: there are no facts */
 	struct bits inflight; /* facts of that form */
 	struct bits spare;    /* facts that never make an edge: INFLIGHT, FENCED */
 	struct bits shared, global; /* PENDING facts a fence of that width settles in its own CTA */
@@ -39,6 +49,12 @@ struct facts {
 
 /* `crossing`: some hand-off may lead to another CTA. */
 void facts_collect(struct unit *, bool crossing, struct facts *);
+/* The access that stands for a generic access in the facts: itself, or the first of its group. */
+static inline uint32_t facts_access(const struct facts *facts, uint32_t access)
+{
+	return facts->groups ? groups_first(facts->groups, access) : access;
+}
+
 /* The hazard of a generic and an async access among those asked for; 0: none. */
 uint8_t facts_hazard(const struct access *g, const struct access *a, uint32_t hazards);
 

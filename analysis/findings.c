@@ -199,6 +199,7 @@ static void set_edges(struct finding *finding, const struct analysis_view *view,
 			continue;
 		const struct edge *edge = &view->flow->edges[v[i].edge];
 
+		finding->unlisted += edge->more;
 		push_handoff(finding, &cap, fn, edge->release, edge->acquire, keep);
 		if (!finding->npath)
 			set_way(finding, fn, edge, keep);

@@ -129,8 +129,9 @@ static void do_access(struct flow_setup *s, uint32_t access)
 	uint32_t at = s->unit->accesses.v[access].insn;
 	const struct insn *insn = &s->unit->fn->insns[at];
 	uint32_t fails = flow_literal(s, at, insn->guard, !insn->guard_negated);
+	uint32_t own = facts_access(facts, access);
 
-	for (uint32_t f = facts->first_of[access]; f < facts->first_of[access + 1]; f++) {
+	for (uint32_t f = facts->first_of[own]; f < facts->first_of[own + 1]; f++) {
 		uint32_t inflight = facts->v[f].sibling[FORM_INFLIGHT];
 
 		if (facts->v[f].form == (inflight == NONE ? FORM_PENDING : FORM_INFLIGHT))
@@ -161,7 +162,7 @@ static bool is_cp_async(const struct flow_setup *s, uint32_t fact)
 static bool waits_for(const struct flow_setup *s, uint32_t insn, uint32_t access)
 {
 	return !s->uncommitted || !s->uncommitted[insn].words ||
-	       !bits_has(s->uncommitted[insn], access);
+	       !bits_has(s->uncommitted[insn], s->facts.first_of[facts_access(&s->facts, access)]);
 }
 
 bool flow_wait_completes(const struct flow_setup *s, uint32_t insn, uint32_t access)

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 struct meeting { /* facts of one async access, while its block is walked */
-	uint32_t async, fact;
+	uint32_t generic, async, fact;
+	uint64_t more; /* pairs that this one stands for beside itself */
 	bool own, foreign;
 };
 
@@ -18,20 +19,52 @@ struct meetings {
 	uint32_t n, cap;
 };
 
+/* Of groups one pair of accesses stands for all, once; false: it was noted before. */
+static bool stand_for_group(struct meetings *m, struct meeting *meeting)
+{
+	const struct facts *facts = &m->s->facts;
+	const struct group_pair *pair =
+		groups_pair(facts->groups, facts->v[meeting->fact].access, meeting->async);
+	uint8_t *known =
+		&m->s->known[(size_t)facts->groups->of[meeting->async] * facts->n + meeting->fact];
+	uint8_t ways = (uint8_t)meeting->own | (uint8_t)(meeting->foreign << 1);
+
+	if (!(ways & ~*known))
+		return false;
+	*known |= ways;
+	meeting->generic = pair->generic;
+	meeting->async = pair->async;
+	meeting->more = pair->pairs - 1;
+	return true;
+}
+
+static void add_meeting(struct meetings *m, struct meeting *meeting)
+{
+	meeting->generic = m->s->facts.v[meeting->fact].access;
+	if (m->s->facts.groups && !stand_for_group(m, meeting))
+		return;
+	ARENA_PUSH(m->s->unit->arena, m->v, m->n, m->cap, *meeting);
+}
+
 static void note_meeting(void *data, uint32_t access, struct bits own, struct bits foreign)
 {
 	struct meetings *m = data;
-	struct bits row = m->s->facts.row[access];
+	const struct fact_row *row = m->s->facts.row[access];
 
-	for (uint32_t w = 0; w < row.nwords; w++) {
-		uint64_t hit = row.words[w] & (own.words[w] | foreign.words[w]);
+	for (uint32_t i = 0; i < row->n; i++) {
+		uint32_t w = row->word[i];
+		uint64_t hit = row->mask[i] & (own.words[w] | foreign.words[w]);
 
 		for (; hit; hit &= hit - 1) {
 			uint32_t bit = (uint32_t)__builtin_ctzll(hit);
-			struct meeting meeting = {access, w * 64 + bit,
-				own.words[w] >> bit & 1, foreign.words[w] >> bit & 1};
+			struct meeting meeting = {
+				.async = access,
+				.fact = w * 64 + bit,
+				.own = own.words[w] >> bit & 1,
+				.foreign = foreign.words[w] >> bit & 1,
+			};
 
-			ARENA_PUSH(m->s->unit->arena, m->v, m->n, m->cap, meeting);
+			add_meeting(m, &meeting);
 		}
 	}
 }
@@ -41,8 +74,9 @@ static void note_meeting(void *data, uint32_t access, struct bits own, struct bi
 #define HOPS_MAX 8
 
 struct way {
-	uint32_t sites[2 * HOPS_MAX], n; /* acquire, release, acquire, ... from the async access back */
-	bool unknown;                    /* some barrier on it is not known */
+	uint32_t sites[2 * HOPS_MAX],
+		n;    /* acquire, release, acquire, ... from the async access back */
+	bool unknown; /* some barrier on it is not known */
 };
 
 struct hop {
@@ -57,7 +91,6 @@ struct way_search {
 	struct hop *hops;
 	uint32_t nhops, cap;
 	uint32_t *stack, nstack, stack_cap; /* blocks to scan from their end */
-	bool *heard;                        /* by site: acquire already taken */
 };
 
 static void way_up(struct way_search *q, uint32_t last, struct way *way)
@@ -71,8 +104,8 @@ static void way_up(struct way_search *q, uint32_t last, struct way *way)
 
 		way->sites[--at] = q->hops[h].release;
 		way->sites[--at] = q->hops[h].acquire;
-		way->unknown |= sites[q->hops[h].acquire].unknown ||
-			sites[q->hops[h].release].unknown;
+		way->unknown |=
+			sites[q->hops[h].acquire].unknown || sites[q->hops[h].release].unknown;
 	}
 }
 
@@ -81,13 +114,13 @@ static uint32_t take_acquire(struct way_search *q, uint32_t acquire, uint32_t pa
 {
 	const struct ids *from = &q->s->handoffs.from[acquire];
 
-	if (q->heard[acquire])
+	if (q->s->heard[acquire] == q->s->round)
 		return NONE;
-	q->heard[acquire] = true;
+	q->s->heard[acquire] = q->s->round;
 	for (uint32_t own = 2; own-- > 0;) {
 		for (uint32_t i = 0; i < from->n; i++) {
-			struct bits sent = own ? q->s->sent_own[from->v[i]]
-					       : q->s->sent_foreign[from->v[i]];
+			struct bits sent =
+				own ? q->s->sent_own[from->v[i]] : q->s->sent_foreign[from->v[i]];
 			struct hop hop = {acquire, from->v[i], parent};
 
 			if (!bits_has(sent, q->fact))
@@ -133,21 +166,11 @@ static uint32_t scan_back(struct way_search *q, uint32_t b, uint32_t end, uint32
 	}
 }
 
-static uint32_t release_event(const struct flow_setup *s, uint32_t r)
-{
-	uint32_t b = s->handoffs.sites[r].block;
-
-	for (uint32_t e = flow_first(s, b); e < flow_end(s, b); e++)
-		if (s->events[e].kind == EVENT_RELEASE && s->events[e].arg == r)
-			return e;
-	return flow_end(s, b);
-}
-
-static struct way find_way(struct flow_setup *s, uint32_t async_event, uint32_t block, uint32_t fact)
+static struct way find_way(
+	struct flow_setup *s, uint32_t async_event, uint32_t block, uint32_t fact)
 {
 	struct way way = {0};
-	struct way_search q = {
-		.s = s, .fact = fact, .heard = ARENA_NEW(s->unit->arena, bool, s->handoffs.n)};
+	struct way_search q = {.s = s, .fact = fact};
 
 	s->round++;
 	uint32_t found = scan_back(&q, block, async_event, NONE);
@@ -155,7 +178,7 @@ static struct way find_way(struct flow_setup *s, uint32_t async_event, uint32_t 
 	for (uint32_t h = 0; found == NONE && h < q.nhops; h++) {
 		uint32_t r = q.hops[h].release;
 
-		found = scan_back(&q, s->handoffs.sites[r].block, release_event(s, r), h);
+		found = scan_back(&q, s->handoffs.sites[r].block, flow_release_event(s, r), h);
 	}
 	way_up(&q, found, &way);
 	return way;
@@ -168,13 +191,14 @@ static uint8_t confidence(struct flow_setup *s, const struct meeting *m, const s
 	struct unit *unit = s->unit;
 	const struct fact *fact = &s->facts.v[m->fact];
 	const struct access *a = &unit->accesses.v[m->async];
-	const struct access *g = &unit->accesses.v[fact->access];
+	const struct access *g = &unit->accesses.v[m->generic];
 	struct overlap o = access_overlap(
-		unit->values, &unit->accesses, fact->access, m->async, unit->options, NULL);
+		unit->values, &unit->accesses, m->generic, m->async, unit->options, NULL);
 
 	if (fact->form == FORM_WEAK || g->call || a->call)
 		return CONFIDENCE_POSSIBLE;
-	/* that mbarrier.inval writes the bytes is not said; no library fences it (ptx-proxies 3.2) */
+	/* that mbarrier.inval writes the bytes is not said; no library fences it (ptx-proxies 3.2)
+	 */
 	if (unit->effects[g->insn].sync == SYNC_MBAR_INVAL)
 		return CONFIDENCE_POSSIBLE;
 	if (fact->space == SPACE_SHARED && g->peer && !g->address.own_cta)
@@ -192,8 +216,8 @@ static uint8_t brief_confidence(const struct fact *fact)
 	return fact->form == FORM_WEAK ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
 }
 
-static const uint32_t *make_path(struct flow_setup *s, const struct edge *edge, const struct way *way,
-	uint32_t *n)
+static const uint32_t *make_path(
+	struct flow_setup *s, const struct edge *edge, const struct way *way, uint32_t *n)
 {
 	uint32_t *path = ARENA_NEW(s->unit->arena, uint32_t, way->n + 2);
 
@@ -205,15 +229,17 @@ static const uint32_t *make_path(struct flow_setup *s, const struct edge *edge, 
 	return path;
 }
 
-static void describe(struct flow_setup *s, const struct meeting *m, struct way *way, struct edge *edge)
+static void describe(
+	struct flow_setup *s, const struct meeting *m, struct way *way, struct edge *edge)
 {
 	const struct fact *fact = &s->facts.v[m->fact];
-	const struct access *g = &s->unit->accesses.v[fact->access];
+	const struct access *g = &s->unit->accesses.v[m->generic];
 	const struct access *a = &s->unit->accesses.v[m->async];
 
 	*edge = (struct edge){
-		.generic = fact->access,
+		.generic = m->generic,
 		.async = m->async,
+		.more = m->more,
 		.hazard = facts_hazard(g, a, s->unit->options->hazards),
 		.space = fact->space,
 		.confidence = s->brief ? brief_confidence(fact) : confidence(s, m, way),
@@ -234,7 +260,7 @@ static void describe(struct flow_setup *s, const struct meeting *m, struct way *
 		edge->acquire = s->handoffs.sites[way->sites[0]].insn;
 		edge->release = s->handoffs.sites[way->sites[1]].insn;
 		edge->waiting_side |= s->handoffs.sites[way->sites[way->n - 1]].cp_async ||
-			s->handoffs.sites[way->sites[way->n - 1]].self;
+				      s->handoffs.sites[way->sites[way->n - 1]].self;
 	}
 	edge->path = make_path(s, edge, way, &edge->npath);
 }
@@ -243,7 +269,7 @@ static void describe(struct flow_setup *s, const struct meeting *m, struct way *
 static void merge(struct edge *into, const struct edge *other)
 {
 	bool better = other->confidence > into->confidence ||
-		(other->confidence == into->confidence && into->weak && !other->weak);
+		      (other->confidence == into->confidence && into->weak && !other->weak);
 	bool own = into->own | other->own, foreign = into->foreign | other->foreign;
 
 	if (better)
@@ -289,6 +315,8 @@ void flow_collect_edges(struct flow_setup *s, struct flow *flow)
 	struct visitor visitor = {.data = &m, .meets = note_meeting};
 	uint32_t cap = s->brief ? s->brief_cap : 0;
 
+	if (s->facts.groups)
+		memset(s->known, 0, (size_t)s->facts.groups->nasyncs * s->facts.n);
 	flow->edges = s->brief ? s->brief_edges : NULL;
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
 		struct way way = {0};
@@ -302,7 +330,7 @@ void flow_collect_edges(struct flow_setup *s, struct flow *flow)
 				struct edge edge;
 
 				way = m.v[i].own || s->brief ? (struct way){0}
-							: find_way(s, e, b, m.v[i].fact);
+							     : find_way(s, e, b, m.v[i].fact);
 				describe(s, &m.v[i], &way, &edge);
 				ARENA_PUSH(s->unit->arena, flow->edges, flow->nedges, cap, edge);
 			}

@@ -196,6 +196,11 @@ static struct bits *literal_definitions(struct flow_setup *s)
 	return at;
 }
 
+static bool stands_alone(const struct flow_setup *s, uint32_t access)
+{
+	return !s->facts.groups || groups_members(s->facts.groups, access).n == 1;
+}
+
 /* For each instruction the load facts that are complete there. */
 static struct ids *load_completions(struct flow_setup *s)
 {
@@ -209,6 +214,8 @@ static struct ids *load_completions(struct flow_setup *s)
 		const struct access *g = &unit->accesses.v[s->facts.v[f].access];
 
 		if (s->facts.v[f].form != FORM_PENDING || g->writes || g->cp_async || g->call)
+			continue;
+		if (!stands_alone(s, s->facts.v[f].access)) /* complete: but others may not be */
 			continue;
 		if (!loads)
 			loads = loads_prepare(unit);
@@ -225,6 +232,13 @@ static struct ids *load_completions(struct flow_setup *s)
 		}
 	}
 	return at;
+}
+
+static bool has_facts(const struct flow_setup *s, uint32_t access)
+{
+	uint32_t own = facts_access(&s->facts, access);
+
+	return s->facts.first_of[own] < s->facts.first_of[own + 1];
 }
 
 static void events_of_insn(struct flow_setup *s, struct event_list *list, uint32_t i,
@@ -247,8 +261,7 @@ static void events_of_insn(struct flow_setup *s, struct event_list *list, uint32
 	if (e->fence != FENCE_NONE)
 		event_add(s, list, (struct event){.insn = i, .kind = EVENT_FENCE});
 	for (uint32_t k = first; k < end; k++)
-		if (unit->accesses.v[k].proxy == PROXY_GENERIC &&
-			s->facts.first_of[k] < s->facts.first_of[k + 1])
+		if (unit->accesses.v[k].proxy == PROXY_GENERIC && has_facts(s, k))
 			event_add(
 				s, list, (struct event){.insn = i, .kind = EVENT_ACCESS, .arg = k});
 	if (e->sync == SYNC_CPASYNC_WAIT)
@@ -258,7 +271,7 @@ static void events_of_insn(struct flow_setup *s, struct event_list *list, uint32
 	if (site != NONE && s->handoffs.sites[site].acquires)
 		event_add(s, list, (struct event){.insn = i, .kind = EVENT_ACQUIRE, .arg = site});
 	for (uint32_t k = first; k < end; k++)
-		if (unit->accesses.v[k].proxy == PROXY_ASYNC && s->facts.row[k].words)
+		if (unit->accesses.v[k].proxy == PROXY_ASYNC && s->facts.row[k])
 			event_add(
 				s, list, (struct event){.insn = i, .kind = EVENT_ASYNC, .arg = k});
 }
@@ -360,6 +373,37 @@ void flow_merge_events(struct flow_setup *s, const struct fence_view *view)
 	s->events_of[unit->cfg.n] = s->nevents;
 }
 
+static uint32_t event_of(const struct flow_setup *s, uint32_t site, enum event_kind kind)
+{
+	const struct sync_site *at = &s->handoffs.sites[site];
+	const struct block *block = &s->unit->cfg.blocks[at->block];
+	uint32_t insn = at->is_exit ? block->first + block->count : at->insn;
+	uint32_t lo = flow_first(s, at->block), hi = flow_end(s, at->block), end = hi;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (s->events[mid].insn < insn)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < end && s->events[lo].insn == insn; lo++)
+		if (s->events[lo].kind == kind && s->events[lo].arg == site)
+			return lo;
+	return end;
+}
+
+uint32_t flow_acquire_event(const struct flow_setup *s, uint32_t site)
+{
+	return event_of(s, site, EVENT_ACQUIRE);
+}
+
+uint32_t flow_release_event(const struct flow_setup *s, uint32_t site)
+{
+	return event_of(s, site, EVENT_RELEASE);
+}
+
 /* ---- setup ---- */
 
 static struct state state_new(struct flow_setup *s)
@@ -429,6 +473,9 @@ static void prepare_sets(struct flow_setup *s)
 	s->suppressed = bits_new(arena, s->facts.n);
 	s->dirty = ARENA_NEW(arena, uint64_t, (unit->cfg.n + 63) / 64);
 	s->seen = ARENA_NEW(arena, uint32_t, unit->cfg.n);
+	s->heard = ARENA_NEW(arena, uint32_t, s->handoffs.n);
+	if (s->facts.groups)
+		s->known = ARENA_NEW(arena, uint8_t, (size_t)s->facts.groups->nasyncs * s->facts.n);
 }
 
 /* What no thread of this CTA may have as its own when it reaches a barrier of all threads: data
@@ -463,11 +510,12 @@ struct flow_setup *flow_prepare(struct unit *unit)
 	s->unit = unit;
 	handoff_pair(unit, &s->handoffs);
 	facts_collect(unit, s->handoffs.any_cross, &s->facts);
+	s->too_large = s->facts.too_many;
 	s->trivial = !s->facts.n;
 	if (s->trivial)
 		return s;
 	facts_fence_effects(unit, &s->facts, s->fence);
-	s->uncommitted = commits_missing(unit);
+	s->uncommitted = commits_missing(unit, &s->facts);
 	find_deferred(s);
 	find_literals(s, NULL);
 	if (fits(s))

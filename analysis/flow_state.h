@@ -63,9 +63,10 @@ struct flow_setup {
 	struct literal literals[LITERALS_MAX];
 	uint32_t nliterals;
 	struct ids *complete;     /* by instruction: load facts that are complete there */
-	struct bits *uncommitted; /* by wait_group: copies it does not wait for; NULL: none */
+	struct bits *uncommitted; /* by wait_group: copies it does not wait for, by first fact; NULL: none */
 	struct event *base;       /* events that do not depend on the fences in force */
 	uint32_t *base_of;        /* by block: base_of[b] .. base_of[b + 1) */
+	uint8_t *known;           /* groups: by async group and fact: edges noted, 1 own, 2 foreign */
 	bool trivial;             /* no fact can meet an async access: nothing to solve */
 	bool too_large;           /* nothing is solved for lack of room: every flow is incomplete */
 	/* the latest run */
@@ -85,7 +86,7 @@ struct flow_setup {
 	uint32_t *uncovered_at;
 	struct bits scratch, scratch2, suppressed;
 	uint64_t *dirty;          /* blocks, one bit each */
-	uint32_t *seen, round;    /* by block: stamps of backward searches */
+	uint32_t *seen, *heard, round; /* by block, by site: stamps of backward searches */
 };
 
 /* What a pass over a block's events can be told beside the state. */
@@ -121,6 +122,10 @@ static inline uint32_t flow_last_insn(const struct block *block)
 {
 	return block->first + block->count - 1;
 }
+
+/* The event at which a site acquires, or releases, in the latest run. */
+uint32_t flow_acquire_event(const struct flow_setup *, uint32_t site);
+uint32_t flow_release_event(const struct flow_setup *, uint32_t site);
 
 /* Fills setup->events from the base events and the planned fences of a view (NULL: none). */
 void flow_merge_events(struct flow_setup *, const struct fence_view *);

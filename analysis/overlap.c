@@ -171,24 +171,30 @@ static bool ends_below(const struct access *copy, const struct value *address,
 	return true;
 }
 
+/* Where an access lies in its variable, counted from its base if both accesses have it (`same`),
+ * else from the variable's start; `v` is its address, counted likewise. */
+static struct bytes bytes_in_variable(const struct values *vs, const struct access *x, bool same,
+	uint64_t variable, struct value *v)
+{
+	*v = same ? x->address : in_variable(vs, &x->address);
+	if (same && v->base == BASE_DERIVED)
+		variable = 0; /* offsets count from the aligned address */
+	struct bytes b = inside(v, x->bytes, variable);
+
+	if (v->base == BASE_DERIVED && v->lo < 0) /* below the aligned address there may be more */
+		b = (struct bytes){v->lo, v->hi, v->stride, b.size, true, v->assumptions};
+	return b;
+}
+
 static struct overlap in_one_variable(const struct values *vs, const struct access *g,
 	const struct access *a, uint64_t variable, struct arena *arena)
 {
-	struct value p = g->address, q = a->address;
-
-	if (p.base != q.base || p.id != q.id) {
-		p = in_variable(vs, &p);
-		q = in_variable(vs, &q);
-	} else if (p.base == BASE_DERIVED) {
-		variable = 0; /* offsets count from the aligned address */
-	}
-	struct bytes x = inside(&p, g->bytes, variable), y = inside(&q, a->bytes, variable);
+	bool same = g->address.base == a->address.base && g->address.id == a->address.id;
+	struct value p, q;
+	struct bytes x = bytes_in_variable(vs, g, same, variable, &p);
+	struct bytes y = bytes_in_variable(vs, a, same, variable, &q);
 	struct overlap o = {.may = true};
 
-	if (p.base == BASE_DERIVED && p.lo < 0) /* below the aligned address there may be more */
-		x = (struct bytes){p.lo, p.hi, p.stride, x.size, true, p.assumptions};
-	if (q.base == BASE_DERIVED && q.lo < 0)
-		y = (struct bytes){q.lo, q.hi, q.stride, y.size, true, q.assumptions};
 	o.may = !apart(&x, &y, arena, &o.reason);
 	if (o.may && ends_below(g, &p, &x, &y, arena, &o.reason)) {
 		o.may = false;
@@ -282,6 +288,17 @@ static struct overlap in_global(const struct values *vs, const struct access *g,
 	}
 	(void)vs;
 	return maybe;
+}
+
+struct access_span access_span(const struct values *vs, const struct access *a, bool same)
+{
+	struct value v = a->address;
+	struct bytes b = {v.lo, v.hi, v.stride, a->bytes, true, v.assumptions};
+
+	if (in_shared_variable(&v) && !(a->spaces & SPACE_GLOBAL))
+		b = bytes_in_variable(vs, a, same, variable_size(vs, a->object), &v);
+	return (struct access_span){
+		b.lo, b.hi + (int64_t)b.size, b.assumptions | a->extent_assumptions};
 }
 
 struct overlap access_overlap(const struct values *vs, const struct accesses *accesses, uint32_t gi,

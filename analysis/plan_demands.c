@@ -43,7 +43,7 @@ static struct demand joined(struct demand *v, uint32_t n, struct arena *arena)
 	for (uint32_t i = 0; i < n; i++) {
 		sources += v[i].nsources;
 		edges += v[i].nedges;
-		if (i)
+		if (v[i].pending.words != sum.pending.words)
 			bits_or(sum.pending, v[i].pending);
 	}
 	sum.sources = room(arena, sources, &to);
@@ -59,10 +59,15 @@ static struct demand joined(struct demand *v, uint32_t n, struct arena *arena)
 
 uint32_t demands_join(struct demand *v, uint32_t n, struct arena *arena)
 {
+	return n <= DEMANDS_MANY ? n : demands_join_all(v, n, arena);
+}
+
+uint32_t demands_join_all(struct demand *v, uint32_t n, struct arena *arena)
+{
 	uint32_t kept = 0;
 
-	if (n <= DEMANDS_MANY)
-		return n;
+	if (!n)
+		return 0;
 	qsort(v, n, sizeof(*v), by_end);
 	for (uint32_t i = 0, k; i < n; i = k) {
 		for (k = i + 1; k < n && by_end(&v[i], &v[k]) == 0; k++)

@@ -8,3 +8,5 @@
 
 /* Joins those with the same sinks, in place; the new number. */
 uint32_t demands_join(struct demand *, uint32_t n, struct arena *);
+/* However few they are. */
+uint32_t demands_join_all(struct demand *, uint32_t n, struct arena *);

@@ -24,6 +24,7 @@ struct finding {
 	uint8_t rule, level, confidence, state;
 	struct place generic, async, fence;
 	struct result_pair *pairs; uint32_t npairs;
+	uint64_t unlisted;      /* pairs at most that those listed stand for: edge.more */
 	struct result_handoff *handoffs; uint32_t nhandoffs;
 	struct place *path; uint32_t npath;
 	uint8_t hazards, spaces; /* enum hazard, enum space bits of its edges */

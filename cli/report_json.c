@@ -169,6 +169,8 @@ static json_t *finding_object(const struct fencepost_finding *finding)
 		json_object_set_new(
 			out, "reason", text(finding->suppressed ? finding->suppressed : ""));
 	json_object_set_new(out, "fingerprint", json_string(print));
+	if (finding->unlisted)
+		json_object_set_new(out, "unlisted", json_integer((json_int_t)finding->unlisted));
 	return out;
 }
 

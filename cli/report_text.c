@@ -6,6 +6,7 @@
  */
 #include "cli/report.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,11 @@ static void print_pairs(const struct report *report, const struct fencepost_find
 {
 	uint32_t most = report->settings->verbosity > 1 ? finding->npairs : 8;
 
+	if (finding->unlisted)
+		fprintf(report->out,
+			"       = too many accesses to follow each: stands for up to %" PRIu64
+			" pairs more\n",
+			finding->unlisted);
 	if (finding->npairs < 2)
 		return;
 	fprintf(report->out, "       = pairs of lines:");

@@ -141,6 +141,7 @@ struct fencepost_finding {
 	const char *unfixable;  /* why no fence could be put, or NULL */
 	const char *suppressed; /* the hint's reason, or NULL */
 	uint64_t fingerprint;
+	uint64_t unlisted;      /* of very large functions: so many pairs more at most, for which those of `pairs` stand */
 };
 
 struct fencepost_fence {

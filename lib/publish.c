@@ -128,7 +128,8 @@ static void add_finding(
 		.fence = publish_place(p, module, &from->fence),
 		.unfixable = from->unfixable,
 		.suppressed = from->suppressed,
-		.fingerprint = from->fingerprint};
+		.fingerprint = from->fingerprint,
+		.unlisted = from->unlisted};
 	publish_pairs(p, from, to);
 	publish_way(p, module, from, to);
 	to->primary = primary(from) == &from->fence	? to->fence
