@@ -97,14 +97,25 @@ static uint8_t step_bulk(struct check_walk *w, uint32_t insn, uint8_t state)
 	}
 }
 
+/* One store of those that one walk is for. */
+struct bulk_store {
+	uint32_t insn;
+	uint32_t read;	/* access number of the source, or NONE */
+	uint32_t write; /* instruction found, or NONE */
+	uint8_t write_state, confidence;
+};
+
+/* Stores of one block with nothing between that would part their ways: behind the last of them all
+ * are in the same state. */
 struct bulk_search {
-	uint32_t read;	       /* access number of the source */
+	struct bulk_store *v;
+	uint32_t n;
 	const uint32_t *first; /* by instruction: first access number */
-	bool alone;	       /* only some threads issue the store */
-	uint32_t write, exit;  /* instructions found, or NONE */
-	bool may_wait;	       /* some way waits for it */
+	bool alone;	       /* only some threads issue them */
+	uint32_t exit;	       /* instruction found, or NONE */
+	bool may_wait;	       /* some way waits for them */
 	bool ends;	       /* the thread can end first (exit: NONE when its body just stops) */
-	uint8_t write_state, exit_state, confidence;
+	uint8_t exit_state;
 };
 
 /* Whether the writer at `insn` is a thread that runs the store as well: then its own wait is
@@ -126,15 +137,16 @@ static bool same_threads(const struct check_walk *w, uint32_t insn)
 	return false;
 }
 
-static void try_write(struct check_walk *w, uint32_t access, uint8_t state, struct bulk_search *s)
+static void try_write(
+	struct check_walk *w, uint32_t access, uint8_t state, bool alone, struct bulk_store *s)
 {
 	struct unit *unit = w->unit;
 	uint32_t insn = unit->accesses.v[access].insn;
 
-	if (phase_of(state) == PHASE_WAITED && !s->alone)
+	if (insn >= s->write || s->read == NONE || (phase_of(state) == PHASE_WAITED && !alone))
 		return;
-	struct overlap o = access_overlap(
-		unit->values, &unit->accesses, access, s->read, unit->options, unit->arena);
+	struct overlap o =
+		access_overlap(unit->values, &unit->accesses, access, s->read, unit->options, NULL);
 
 	/* stages of one buffer overlap in some iteration: only certain bytes are worth a word */
 	if (!o.may || o.confidence != CONFIDENCE_PROVEN ||
@@ -143,6 +155,11 @@ static void try_write(struct check_walk *w, uint32_t access, uint8_t state, stru
 	s->write = insn;
 	s->write_state = state;
 	s->confidence = phase_of(state) == PHASE_WAITED ? CONFIDENCE_LIKELY : CONFIDENCE_PROVEN;
+}
+
+static bool is_write(const struct access *access)
+{
+	return access->writes && access->proxy == PROXY_GENERIC && access->own;
 }
 
 static void visit_bulk(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t state, void *arg)
@@ -161,12 +178,23 @@ static void visit_bulk(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t
 	if (w->unit->effects[insn].sync == SYNC_BULK_WAIT)
 		s->may_wait |=
 			phase_of(after_wait(state, wait_limit(w->unit, insn))) == PHASE_WAITED;
-	if (insn >= s->write || check_guard(w, insn) == 0)
+	if (check_guard(w, insn) == 0)
 		return;
 	for (uint32_t i = s->first[insn]; i < all->n && all->v[i].insn == insn; i++)
-		if (all->v[i].writes && all->v[i].proxy == PROXY_GENERIC && all->v[i].own &&
-			s->read != NONE)
-			try_write(w, i, state, s);
+		for (uint32_t k = 0; is_write(&all->v[i]) && k < s->n; k++)
+			if (insn <= s->v[k].insn || insn > w->site)
+				try_write(w, i, state, s->alone, &s->v[k]);
+}
+
+/* What stands between a store and the last of the walk, which goes on from there. */
+static void try_between(struct check_walk *w, struct bulk_search *s)
+{
+	const struct accesses *all = &w->unit->accesses;
+
+	for (uint32_t i = s->first[s->v[0].insn]; i < all->n && all->v[i].insn < w->site; i++)
+		for (uint32_t k = 0; is_write(&all->v[i]) && k < s->n; k++)
+			if (all->v[i].insn > s->v[k].insn)
+				try_write(w, i, state_of(PHASE_ISSUED, 0), s->alone, &s->v[k]);
 }
 
 static const char *detail_of(uint8_t state, bool exit)
@@ -244,36 +272,78 @@ static uint8_t confidence_of_end(const struct unit *unit, const struct bulk_sear
 	return unit->module->debug && s->may_wait ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
 }
 
+/* No way parts here, and nothing that a walk follows changes. */
+static bool is_plain(const struct unit *unit, uint32_t insn)
+{
+	const struct effect *e = &unit->effects[insn];
+	const struct insn *i = &unit->fn->insns[insn];
+	const struct operand *d0 = insn_operand(unit->fn, i, 0);
+
+	if (i->guard != NONE || e->is_call || e->is_branch || e->is_exit ||
+		e->sync == SYNC_BULK_COMMIT || e->sync == SYNC_BULK_WAIT)
+		return false;
+	return !d0 || d0->kind == OPERAND_MEM ||
+	       (d0->kind == OPERAND_REG && unit->fn->regs[d0->id].bits > 16);
+}
+
+/* The stores from instruction i on that one walk is enough for; `s` takes them. */
+static void gather(const struct unit *unit, uint32_t i, struct bulk_search *s)
+{
+	uint32_t block = unit->cfg.block_of[i];
+
+	for (s->n = 0; i < unit->fn->ninsns && unit->cfg.block_of[i] == block; i++) {
+		uint8_t source = 0;
+
+		if (is_bulk_store(&unit->effects[i], &source))
+			s->v[s->n++] = (struct bulk_store){.insn = i,
+				.read = find_read(unit, s->first, i, source),
+				.write = NONE};
+		if (!is_plain(unit, i))
+			break;
+	}
+}
+
+static void follow(struct check_list *list, struct bulk_search *s)
+{
+	struct unit *unit = list->unit;
+	bool is_kernel = unit->module->functions[unit->fn->index].is_entry;
+	struct check_walk w = {.unit = unit,
+		.defs = &list->defs,
+		.site = s->v[s->n - 1].insn,
+		.start = state_of(PHASE_ISSUED, 0),
+		.step = step_bulk,
+		.join = join_parts};
+
+	s->alone = issued_by_some(unit, w.site);
+	check_conditions(&w);
+	try_between(&w, s);
+	check_run(&w, visit_bulk, s);
+	for (uint32_t k = 0; k < s->n; k++) {
+		const struct bulk_store *v = &s->v[k];
+
+		if (v->write != NONE)
+			check_report(list, RULE_BULK_STORE_UNWAITED, v->confidence, v->insn,
+				v->write, detail_of(v->write_state, false));
+		else if (s->ends && is_kernel)
+			check_report(list, RULE_BULK_STORE_UNWAITED, confidence_of_end(unit, s),
+				v->insn, s->exit, detail_of(s->exit_state, true));
+	}
+}
+
 void check_bulk_stores(struct check_list *list)
 {
 	struct unit *unit = list->unit;
 	const uint32_t *first = accesses_by_insn(unit);
-	bool is_kernel = unit->module->functions[unit->fn->index].is_entry;
+	struct bulk_store *stores = ARENA_NEW(unit->arena, struct bulk_store, unit->fn->ninsns);
 
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+		struct bulk_search s = {.v = stores, .first = first, .exit = NONE};
 		uint8_t source = 0;
 
 		if (unit->cfg.block_of[i] == NONE || !is_bulk_store(&unit->effects[i], &source))
 			continue;
-		struct check_walk w = {.unit = unit,
-			.defs = &list->defs,
-			.site = i,
-			.start = state_of(PHASE_ISSUED, 0),
-			.step = step_bulk,
-			.join = join_parts};
-		struct bulk_search s = {.read = find_read(unit, first, i, source),
-			.first = first,
-			.alone = issued_by_some(unit, i),
-			.write = NONE,
-			.exit = NONE};
-
-		check_conditions(&w);
-		check_run(&w, visit_bulk, &s);
-		if (s.write != NONE)
-			check_report(list, RULE_BULK_STORE_UNWAITED, s.confidence, i, s.write,
-				detail_of(s.write_state, false));
-		else if (s.ends && is_kernel)
-			check_report(list, RULE_BULK_STORE_UNWAITED, confidence_of_end(unit, &s), i,
-				s.exit, detail_of(s.exit_state, true));
+		gather(unit, i, &s);
+		follow(list, &s);
+		i = s.v[s.n - 1].insn;
 	}
 }

@@ -386,6 +386,7 @@ static uint8_t run_block(struct check_walk *w, uint32_t b, uint8_t state, visito
 	const struct block *block = &w->unit->cfg.blocks[b];
 	uint32_t end = block->first + block->count;
 
+	*w->defs->steps += block->count;
 	for (uint32_t i = block->first; i < end; i++) {
 		if (visit && state)
 			visit(w, i, i, state, arg);
@@ -512,6 +513,9 @@ void check_run(struct check_walk *w, visitor *visit, void *arg)
 	uint32_t home = w->unit->cfg.block_of[w->site] * CHECK_CONTEXTS + CHECK_COLD;
 	struct walk_queue q = {.v = w->defs->queue, .has = w->defs->queued};
 
+	if (*w->defs->steps > CHECK_STEPS_MOST)
+		return;
+	*w->defs->steps += n;
 	w->in = w->defs->in;
 	w->truths = w->defs->truths;
 	memset(q.has, 0, n);
@@ -541,7 +545,8 @@ struct check_defs check_prepare(struct unit *unit)
 		.in = ARENA_NEW(unit->arena, uint8_t, entries),
 		.truths = ARENA_NEW(unit->arena, uint8_t, (size_t)entries * MAX_TRACKED),
 		.queue = ARENA_NEW(unit->arena, uint32_t, entries),
-		.queued = ARENA_NEW(unit->arena, bool, entries)};
+		.queued = ARENA_NEW(unit->arena, bool, entries),
+		.steps = ARENA_NEW(unit->arena, uint64_t, 1)};
 	struct insn_regs regs = {0};
 
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {

@@ -47,6 +47,12 @@ void checks_run(struct unit *unit, struct check_finding **findings, uint32_t *n)
 		check_mbarrier_init(&list);
 	if (unit->options->rules >> RULE_TENSORMAP_UNFENCED & 1)
 		check_tensormaps(&list);
+	if (*list.defs.steps > CHECK_STEPS_MOST) {
+		struct unmodelled one = {NONE, "too many copies to follow each to its wait"};
+
+		ARENA_PUSH(unit->arena, unit->unmodelled, unit->nunmodelled, unit->unmodelled_cap,
+			one);
+	}
 	*findings = list.v;
 	*n = list.n;
 }

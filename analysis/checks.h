@@ -31,7 +31,11 @@ struct check_defs {	  /* what walks of one function share */
 	uint8_t *in, *truths;	 /* room of a walk, see below */
 	uint32_t *queue;
 	bool *queued;
+	uint64_t *steps; /* of all walks so far */
 };
+
+/* More steps are not taken: the function is then `incomplete`. */
+#define CHECK_STEPS_MOST (UINT64_C(1) << 23)
 
 struct check_walk {
 	struct unit *unit;
@@ -70,7 +74,8 @@ bool check_edge_leads(const struct cfg *, uint32_t from, uint32_t k, uint32_t to
 /* Finds what is known of predicates where walk->site runs: conditions that stay for good, and
  * registers to follow. */
 void check_conditions(struct check_walk *);
-/* Runs to the fixed point, then once more in order, with `visit` called before each instruction
+/* Does nothing once the walks of the function have taken too many steps, see CHECK_STEPS_MOST.
+ * Runs to the fixed point, then once more in order, with `visit` called before each instruction
  * (and with insn == NONE at a place where the thread ends, `at` being the last instruction). */
 void check_run(struct check_walk *,
 	void (*visit)(struct check_walk *, uint32_t insn, uint32_t at, uint8_t state, void *),

@@ -6,6 +6,8 @@
  */
 #include "analysis/cut_runs.h"
 
+#include <stdlib.h>
+
 static void number_preds(struct runs *runs, struct arena *arena)
 {
 	const struct cut_graph *g = runs->graph;
@@ -220,6 +222,23 @@ static void find_relevant(struct runs *runs, struct arena *arena, uint32_t d)
 	runs->relevant[d] = both;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static struct ids sorted_sources(const struct demand *demand, struct arena *arena)
+{
+	uint32_t *v = ARENA_NEW(arena, uint32_t, demand->nsources);
+
+	if (demand->nsources)
+		memcpy(v, demand->sources, sizeof(*v) * demand->nsources);
+	qsort(v, demand->nsources, sizeof(*v), by_number);
+	return (struct ids){v, demand->nsources};
+}
+
 void runs_build(const struct cut_graph *graph, const struct demand *demands, uint32_t ndemands,
 	struct arena *arena, struct runs *runs)
 {
@@ -234,7 +253,9 @@ void runs_build(const struct cut_graph *graph, const struct demand *demands, uin
 	runs->ends = ARENA_NEW(arena, struct ids, ndemands + 1);
 	runs->is_end = ARENA_NEW(arena, struct bits, ndemands + 1);
 	runs->relevant = ARENA_NEW(arena, struct bits, ndemands + 1);
+	runs->sources = ARENA_NEW(arena, struct ids, ndemands + 1);
 	for (uint32_t d = 0; d < ndemands; d++) {
+		runs->sources[d] = sorted_sources(&demands[d], arena);
 		starts_and_ends(runs, arena, d);
 		find_relevant(runs, arena, d);
 	}
@@ -289,6 +310,21 @@ uint32_t runs_open_path(struct runs *runs, uint32_t d, const uint8_t *have, uint
 	return 0;
 }
 
+static bool is_among(struct ids sorted, uint32_t item)
+{
+	uint32_t lo = 0, hi = sorted.n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (sorted.v[mid] < item)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < sorted.n && sorted.v[lo] == item;
+}
+
 /* Something of the demands comes along the way from point q to the first point of a run. */
 static bool comes_along(const struct runs *runs, const uint32_t *demands, uint32_t n,
 	struct bits always, uint32_t q, uint32_t p)
@@ -298,9 +334,8 @@ static bool comes_along(const struct runs *runs, const uint32_t *demands, uint32
 
 		if (!bits_has(demand->pending, p))
 			continue;
-		for (uint32_t k = 0; k < demand->nsources; k++)
-			if (demand->sources[k] == q)
-				return true;
+		if (is_among(runs->sources[demands[i]], q))
+			return true;
 		if (runs->of[q] != NONE && bits_has(always, runs->of[q]) &&
 			bits_has(demand->pending, q) &&
 			!cut_covers(runs->graph->kills[q], demand->width))

@@ -24,6 +24,7 @@ struct runs {
 	uint32_t *succ;		     /* run numbers */
 	uint32_t *of;		     /* by point: its run, or NONE where nothing is pending */
 	uint32_t *pred_first, *pred; /* predecessor points by point */
+	struct ids *sources;	     /* by demand, ascending */
 	struct ids *starts, *ends; /* by demand: runs right after its sources; runs of its sinks */
 	struct bits *is_end;	   /* by demand: ends as a set */
 	struct bits *relevant;	   /* by demand: runs on some way from a start to an end */
