@@ -24,7 +24,7 @@ bool budget_spent(struct budget *budget)
 {
 	if (budget->spent || !budget->deadline_ns)
 		return budget->spent;
-	if (budget->asked++ % 256 == 255 && now_ns() >= budget->deadline_ns)
+	if (budget->asked++ % 256 == 0 && now_ns() >= budget->deadline_ns)
 		budget->spent = true;
 	return budget->spent;
 }

@@ -12,5 +12,5 @@ struct budget {
 };
 
 void budget_start(struct budget *, double seconds);
-/* True once the time is over; reads the clock on every 256th call only. */
+/* True once the time is over; reads the clock on the first and then on every 256th call only. */
 bool budget_spent(struct budget *);

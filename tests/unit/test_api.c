@@ -268,21 +268,21 @@ static void test_threads(void **state)
 }
 
 /* Past the budget a function is incomplete and its text stays. The clock is read now and then only,
- * so it takes a function of some blocks. */
+ * so it takes a function of some size. */
 static void test_budget(void **state)
 {
 	const char line[] = "\tst.shared.u32 [%r3], %r1;\n", *at = strstr(missing, line);
-	size_t many = 3000, head = (size_t)(at - missing), size = head;
-	char *text = malloc(strlen(missing) + many * (sizeof(line) + 16));
+	size_t many = 3000, head = (size_t)(at - missing), n = strlen(line),
+	       size = strlen(missing) + many * n;
+	char *text = malloc(size + 1);
 	struct fencepost_options options;
 	struct fencepost_result *result;
 
 	(void)state;
 	memcpy(text, missing, head);
 	for (size_t i = 0; i < many; i++)
-		size += (size_t)sprintf(text + size, "%sB%zu:\n", line, i);
-	strcpy(text + size, at);
-	size = strlen(text);
+		memcpy(text + head + i * n, line, n);
+	strcpy(text + head + many * n, at);
 	fencepost_options_init(&options, sizeof(options));
 	options.budget_seconds = 1e-9;
 	assert_int_equal(fencepost_run(&options, "k", text, size, &result), FENCEPOST_OK);
