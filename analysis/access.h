@@ -61,6 +61,10 @@ struct access_span {
 };
 
 struct access_span access_span(const struct values *, const struct access *, bool same);
+/* The 8 bytes of an mbarrier object at an operand's address. */
+struct access access_mbarrier(const struct values *, uint32_t insn, const struct operand *);
+/* Two of them may be the same one. */
+bool access_same_object(const struct values *, const struct access *, const struct access *, uint32_t *assumptions);
 /* Two mbarrier objects (8 bytes at operand addresses) may be the same one; used for pairing arrives and waits. */
 bool access_same_mbarrier(const struct values *, uint32_t insn_a, const struct operand *, uint32_t insn_b,
 	const struct operand *, const struct analysis_options *, uint32_t *assumptions);

@@ -263,6 +263,20 @@ static void emit(struct judge *j)
 		qsort(j->audit->fences, j->audit->nfences, sizeof(*j->audit->fences), by_insn);
 }
 
+/* Two solves for each fence and more. What is not judged is unknown, and so is the verdict. */
+#define AUDIT_WORK_MOST (UINT64_C(1) << 25)
+
+static bool too_many_to_judge(struct judge *j)
+{
+	struct unit *unit = j->now.unit;
+	struct unmodelled one = {NONE, "too many fences to take away each"};
+
+	if (2 * j->n * flow_size(j->now.setup) <= AUDIT_WORK_MOST)
+		return false;
+	ARENA_PUSH(unit->arena, unit->unmodelled, unit->nunmodelled, unit->unmodelled_cap, one);
+	return true;
+}
+
 void audit_scene(struct scene *scene, const struct flow *flow, struct audit *audit)
 {
 	struct judge *j = ARENA_NEW(scene->arena, struct judge, 1);
@@ -272,7 +286,7 @@ void audit_scene(struct scene *scene, const struct flow *flow, struct audit *aud
 	j->audit = audit;
 	scene_copy(scene, &j->now);
 	list_fences(j);
-	if (!j->n || flow->incomplete)
+	if (!j->n || flow->incomplete || too_many_to_judge(j))
 		return;
 	misplaced_prepare(scene, flow, &search);
 	find_bases(j, flow);

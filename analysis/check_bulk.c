@@ -314,6 +314,8 @@ static void follow(struct check_list *list, struct bulk_search *s)
 		.step = step_bulk,
 		.join = join_parts};
 
+	if (*list->defs.steps > CHECK_STEPS_MOST)
+		return;
 	s->alone = issued_by_some(unit, w.site);
 	check_conditions(&w);
 	try_between(&w, s);

@@ -287,6 +287,7 @@ void check_conditions(struct check_walk *w)
 		const struct block *block = &cfg->blocks[d];
 		uint32_t last = block->first + block->count - 1;
 
+		*w->defs->steps += 8; /* a step of a walk costs far less */
 		if (block->succ.n != 2 || !block->count || w->unit->fn->insns[last].guard == NONE)
 			continue;
 		bool taken = check_edge_leads(cfg, d, 0, b);

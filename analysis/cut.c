@@ -249,6 +249,18 @@ static bool all_met(const struct solver *s, struct ids demands, const uint8_t *h
 	return true;
 }
 
+#define PRUNE_WORK_MOST (UINT64_C(1) << 25)
+
+/* Each fence is tried against the demands that pass its run, by a search through the runs. */
+static bool too_many_to_prune(const struct runs *runs, const uint8_t *have)
+{
+	uint64_t n = 0;
+
+	for (uint32_t r = 0; r < runs->n; r++)
+		n += have[r] != 0;
+	return n * runs->n > PRUNE_WORK_MOST;
+}
+
 /* Takes away, dearest first, what the demands do not need. */
 static void prune(const struct solver *s, struct ids demands, uint8_t *have)
 {
@@ -256,6 +268,8 @@ static void prune(const struct solver *s, struct ids demands, uint8_t *have)
 	const struct runs *runs = s->runs;
 	struct bits done = s->done;
 
+	if (too_many_to_prune(runs, have))
+		return;
 	bits_zero(done);
 	for (;;) {
 		uint32_t dearest = NONE;

@@ -545,3 +545,8 @@ void flow_solve(struct flow_setup *s, const struct fence_view *view, struct flow
 	flow->incomplete = s->unit->budget->spent;
 	flow_collect_edges(s, flow);
 }
+
+uint64_t flow_size(const struct flow_setup *s)
+{
+	return s->trivial ? 0 : (uint64_t)s->unit->cfg.n + s->nevents;
+}

@@ -67,5 +67,7 @@ struct flow_setup *flow_prepare(struct unit *);
 struct flow_setup *flow_prepare_with(struct flow_setup *, const struct fence_view *);
 /* Solves to the fixed point with these fences in force. */
 void flow_solve(struct flow_setup *, const struct fence_view *, struct flow *);
+/* About how much one flow_solve looks at: blocks and events. */
+uint64_t flow_size(const struct flow_setup *);
 /* The demands of the edges of a solved flow, ready for the planner. */
 void flow_demands(struct flow_setup *, const struct flow *, struct demand **, uint32_t *n);

@@ -376,56 +376,7 @@ static void pair_cluster(struct pairing *p)
 	}
 }
 
-/* ---- mbarriers, warps, memory ---- */
-
-static const struct operand *mbarrier_of(const struct unit *unit, uint32_t insn)
-{
-	uint8_t o = unit->effects[insn].mbarrier_operand;
-
-	return o == UINT8_MAX ? NULL : insn_operand(unit->fn, &unit->fn->insns[insn], o);
-}
-
-static bool address_known(const struct unit *unit, uint32_t insn)
-{
-	const struct operand *o = mbarrier_of(unit, insn);
-
-	if (!o)
-		return false;
-	struct value v = value_of(unit->values, insn, o);
-
-	return v.base == BASE_SYMBOL || v.base == BASE_DERIVED;
-}
-
-static void pair_mbarriers(struct pairing *p)
-{
-	struct unit *unit = p->unit;
-	struct handoffs *h = p->h;
-
-	for (uint32_t r = 0; r < h->n; r++) {
-		struct sync_site *release = &h->sites[r];
-
-		bool arrives = release->kind == SYNC_MBAR_ARRIVE ||
-			release->kind == SYNC_CPASYNC_ARRIVE || release->self;
-
-		if (!arrives || !release->releases || budget_spent(unit->budget))
-			continue;
-		for (uint32_t a = 0; a < h->n; a++) {
-			struct sync_site *acquire = &h->sites[a];
-
-			if (acquire->kind != SYNC_MBAR_WAIT || !acquire->acquires)
-				continue;
-			const struct operand *x = mbarrier_of(unit, release->insn);
-			const struct operand *y = mbarrier_of(unit, acquire->insn);
-
-			if (x && y && !access_same_mbarrier(unit->values, release->insn, x,
-					      acquire->insn, y, unit->options, &h->assumptions))
-				continue;
-			release->unknown |= !address_known(unit, release->insn);
-			acquire->unknown |= !address_known(unit, acquire->insn);
-			pair_add(p, r, a);
-		}
-	}
-}
+/* ---- warps, memory ---- */
 
 static void pair_warps(struct pairing *p)
 {

@@ -342,7 +342,7 @@ struct overlap access_overlap(const struct values *vs, const struct accesses *ac
 	return o;
 }
 
-static struct access mbarrier_access(
+struct access access_mbarrier(
 	const struct values *vs, uint32_t insn, const struct operand *o)
 {
 	struct access a = {
@@ -356,19 +356,25 @@ static struct access mbarrier_access(
 	return a;
 }
 
-bool access_same_mbarrier(const struct values *vs, uint32_t insn_a, const struct operand *operand_a,
-	uint32_t insn_b, const struct operand *operand_b, const struct analysis_options *options,
+bool access_same_object(const struct values *vs, const struct access *a, const struct access *b,
 	uint32_t *assumptions)
 {
-	struct access a = mbarrier_access(vs, insn_a, operand_a);
-	struct access b = mbarrier_access(vs, insn_b, operand_b);
-
-	(void)options;
 	/* the 64-bit objects are aligned to their size (ISA 9.7.13.15), so two that overlap are one
 	 */
-	struct overlap o = in_shared(vs, &a, &b, NULL);
+	struct overlap o = in_shared(vs, a, b, NULL);
 
 	if (!o.may)
 		*assumptions |= o.assumptions;
 	return o.may;
+}
+
+bool access_same_mbarrier(const struct values *vs, uint32_t insn_a, const struct operand *operand_a,
+	uint32_t insn_b, const struct operand *operand_b, const struct analysis_options *options,
+	uint32_t *assumptions)
+{
+	struct access a = access_mbarrier(vs, insn_a, operand_a);
+	struct access b = access_mbarrier(vs, insn_b, operand_b);
+
+	(void)options;
+	return access_same_object(vs, &a, &b, assumptions);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work in progress of handoff_pair(), shared by handoff.c and phases.c; nothing else includes it. */
+/* Work in progress of handoff_pair(), shared by handoff.c, pair_mbarriers.c and phases.c; nothing else includes it. */
 #pragma once
 
 #include "analysis/handoff.h"
@@ -15,6 +15,8 @@ struct pairing {
 };
 
 void pair_add(struct pairing *, uint32_t release, uint32_t acquire);
+/* Arrives with the waits whose mbarrier object may be the same. */
+void pair_mbarriers(struct pairing *);
 /* Threads that leave early count as arrived at the barriers of all threads. */
 void pair_exits(struct pairing *);
 /* Fills min_phase and max_phase of every site. */

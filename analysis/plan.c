@@ -304,6 +304,19 @@ static bool holds(struct planner *p)
 	return !flow.incomplete;
 }
 
+/* Each fence takes a solve of its own: too many in too large a function stay as they were planned. */
+#define SPARE_WORK_MOST (UINT64_C(1) << 21)
+
+static bool too_many_to_try(const struct planner *p)
+{
+	const struct scene *scene = &p->scene;
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < scene->points.graph.n; k++)
+		n += scene->width[k] != 0;
+	return n * flow_size(scene->setup) > SPARE_WORK_MOST;
+}
+
 /* With its fences in the text the flow tells more predicates apart, so more fences are spare; with
  * some of these gone it may tell less again. Then what it sees without them counts. */
 static void drop_spare(struct planner *p)
@@ -311,6 +324,10 @@ static void drop_spare(struct planner *p)
 	struct flow_setup *setup = p->scene.setup;
 	uint8_t *width = ARENA_NEW(p->scene.arena, uint8_t, p->scene.points.graph.n);
 
+	if (too_many_to_try(p)) {
+		p->settles = ARENA_NEW(p->scene.arena, struct ids, p->scene.points.graph.n);
+		return;
+	}
 	memcpy(width, p->scene.width, p->scene.points.graph.n);
 	bool more = scene_prepare(&p->scene);
 
