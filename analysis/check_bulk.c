@@ -162,6 +162,13 @@ static bool is_write(const struct access *access)
 	return access->writes && access->proxy == PROXY_GENERIC && access->own;
 }
 
+/* Stores beside one another are tried together, so many are too many: see CHECK_STEPS_MOST. */
+static bool may_try(const struct check_walk *w, uint32_t k)
+{
+	*w->defs->steps += k ? 4 : 0;
+	return *w->defs->steps <= CHECK_STEPS_MOST;
+}
+
 static void visit_bulk(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t state, void *arg)
 {
 	struct bulk_search *s = arg;
@@ -181,7 +188,7 @@ static void visit_bulk(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t
 	if (check_guard(w, insn) == 0)
 		return;
 	for (uint32_t i = s->first[insn]; i < all->n && all->v[i].insn == insn; i++)
-		for (uint32_t k = 0; is_write(&all->v[i]) && k < s->n; k++)
+		for (uint32_t k = 0; is_write(&all->v[i]) && k < s->n && may_try(w, k); k++)
 			if (insn <= s->v[k].insn || insn > w->site)
 				try_write(w, i, state, s->alone, &s->v[k]);
 }
@@ -192,9 +199,10 @@ static void try_between(struct check_walk *w, struct bulk_search *s)
 	const struct accesses *all = &w->unit->accesses;
 
 	for (uint32_t i = s->first[s->v[0].insn]; i < all->n && all->v[i].insn < w->site; i++)
-		for (uint32_t k = 0; is_write(&all->v[i]) && k < s->n; k++)
-			if (all->v[i].insn > s->v[k].insn)
-				try_write(w, i, state_of(PHASE_ISSUED, 0), s->alone, &s->v[k]);
+		for (uint32_t k = 0; is_write(&all->v[i]) && k < s->n &&
+				     s->v[k].insn < all->v[i].insn && may_try(w, k);
+			k++)
+			try_write(w, i, state_of(PHASE_ISSUED, 0), s->alone, &s->v[k]);
 }
 
 static const char *detail_of(uint8_t state, bool exit)
