@@ -287,5 +287,7 @@ void matrix_extent(struct matrix_place at, const struct touch *t, struct extent 
 	if (!wgmma && !insn_has(insn, MOD_cp))
 		m = mma_matrix(at, insn, t->operand);
 	e->bytes = matrix_bytes(&m, &s, &d);
+	if (d.sbo % s.row || (m.mn_major && d.lbo % s.row)) /* later atoms start within a row */
+		e->bytes += s.row;
 	round_to_row(at, e, s.row, m.mn_major ? s.row : m.k_bytes);
 }

@@ -269,6 +269,103 @@ static void test_extent_of_matrices_not_known(void **state)
 		0, "tile:32768 tile:32768");
 }
 
+/* ---- every byte of the canonical layouts, one by one ---- */
+
+struct shape {
+	uint32_t rows, k_bytes, element;
+	bool mn_major;
+};
+
+/* Offset of a chunk of 16 bytes from an address that is aligned to 1024 (ISA 9.7.16.3, 9.7.16.5).
+ */
+static uint32_t chunk_at(const struct matrices *m, const struct shape *s, uint32_t mn, uint32_t k)
+{
+	static const uint32_t rows[] = {16, 128, 128, 0, 64, 0, 32, 0};
+	static const uint32_t masks[] = {0, 3, 7, 0, 3, 0, 1, 0};
+	uint32_t row = rows[m->mode], along = row / 16, columns = m->mode == 1 ? 4 : 8,
+		 at = m->step;
+
+	if (s->mn_major && m->mode == 0) /* mn: chunk, k: column */
+		at += mn * m->sbo + k / 8 * m->lbo + k % 8 * 16;
+	else if (s->mn_major)
+		at += mn / along * m->lbo + mn % along * 16 + k / columns * m->sbo +
+		      k % columns * row;
+	else if (m->mode == 0) /* mn: row, k: chunk */
+		at += mn / 8 * m->sbo + mn % 8 * 16 + k * m->lbo;
+	else
+		at += mn / 8 * m->sbo + mn % 8 * row + k * 16;
+	return at ^ (at >> 7 & masks[m->mode]) << (m->mode == 1 ? 5 : 4);
+}
+
+static void check_chunks(
+	const struct matrices *m, const struct shape *s, const struct access *a, uint32_t round)
+{
+	uint32_t across = s->mn_major ? s->rows * s->element / 16 : s->rows;
+	uint32_t deep = s->mn_major ? s->k_bytes / s->element : s->k_bytes / 16;
+
+	assert_true(a->bytes != UINT64_MAX);
+	for (uint32_t mn = 0; mn < across; mn++)
+		for (uint32_t k = 0; k < deep; k++) {
+			int64_t at = chunk_at(m, s, mn, k);
+
+			if (at < a->address.lo || at + 16 > a->address.hi + (int64_t)a->bytes)
+				fail_msg("round %" PRIu32 ", %s, mode %d: chunk (%" PRIu32
+					 ", %" PRIu32 ") at %" PRId64 " is outside of %" PRId64
+					 ", %" PRIu64 " bytes",
+					round, m->insn, (int)m->mode, mn, k, at, a->address.lo,
+					a->bytes);
+		}
+}
+
+static uint32_t pick(uint64_t *seed, uint32_t n)
+{
+	*seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)(*seed >> 33) % n;
+}
+
+/* Random strides, shapes, steps and modes. */
+static void test_extent_covers_every_chunk(void **state)
+{
+	static const struct {
+		const char *insn;
+		uint32_t element;
+	} kinds[] = {{MMA("f16"), 2}, {MMA("f8f6f4"), 1}, {MMA("tf32"), 4}};
+	static const uint32_t modes[] = {0, 2, 4, 6, 1};
+	uint64_t seed = 1;
+
+	(void)state;
+	for (uint32_t round = 0; round < 600; round++) {
+		uint32_t kind = pick(&seed, 3);
+		bool a_mn = pick(&seed, 2), b_mn = pick(&seed, 2);
+		/* atoms of 32 bytes are for MN-major operands only */
+		uint32_t n = 8 + 8 * pick(&seed, 31),
+			 mode = modes[pick(&seed, a_mn && b_mn ? 5 : 4)];
+		uint32_t m = pick(&seed, 2) ? 128 : 64;
+		struct matrices x = {.insn = kinds[kind].insn,
+			.mode = mode,
+			.lbo = 16 * pick(&seed, 500),
+			.sbo = 16 * pick(&seed, 500),
+			.step = 16 * pick(&seed, 64),
+			.idesc = IDESC(m, n) | (a_mn ? A_MN : 0) | (b_mn ? B_MN : 0)};
+		struct shape a = {m, 32, kinds[kind].element, a_mn};
+		struct shape b = {(n + 15) / 16 * 16, 32, kinds[kind].element, b_mn};
+		struct unit_text t;
+		char body[1000];
+
+		b.rows = b_mn ? b.rows : n;
+		if (b_mn && n % 16) /* whole chunks only */
+			continue;
+		write_matrices(&x, 0, body, sizeof(body));
+		unit_text_parse(&t, body);
+		t.options.assume = 0;
+		unit_text_analyse(&t);
+		assert_int_equal(t.unit.accesses.n, 2);
+		check_chunks(&x, &a, &t.unit.accesses.v[0], round);
+		check_chunks(&x, &b, &t.unit.accesses.v[1], round);
+		unit_text_free(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +374,7 @@ int main(void)
 		cmocka_unit_test(test_extent_names_what_a_bound_rests_on),
 		cmocka_unit_test(test_extent_of_matrices),
 		cmocka_unit_test(test_extent_of_matrices_not_known),
+		cmocka_unit_test(test_extent_covers_every_chunk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
