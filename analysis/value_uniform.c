@@ -16,7 +16,8 @@ struct divergence {
 	uint32_t *next_branch; /* by block */
 	uint32_t *first_phi;   /* by block: first phi node, or NONE */
 	uint32_t *next_phi;    /* by node */
-	uint32_t *label;       /* by block, valid where stamp is current */
+	uint32_t *label;       /* by block, valid where stamp is current: an arm of the branch, or a
+				  join below it */
 	uint32_t *stamp, now;
 	struct bits pending; /* by block */
 	uint32_t npending;
@@ -103,6 +104,9 @@ static bool is_source(const struct values *vs, uint32_t node)
 		return false;
 	if (!insn_is_arithmetic(insn) && insn->op != OP_shfl)
 		return true;
+	/* whether the other lane was in range is each lane's own (ISA 9.7.9.6) */
+	if (insn->op == OP_shfl && insn_slot(vs->fn, insn, n->reg))
+		return true;
 	for (uint32_t k = 1; k < insn->count; k++)
 		if (operand_varies(vs, insn_operand(vs->fn, insn, k), 0))
 			return true;
@@ -158,11 +162,13 @@ static void split_at(struct divergence *d, uint32_t block)
 	const struct cfg *cfg = d->vs->cfg;
 	const struct block *b = &cfg->blocks[block];
 	uint32_t least = NONE;
+	bool arrived = false; /* one way is where all meet, or back at the branch */
 
 	d->now++;
 	for (uint32_t i = 0; i < b->succ.n; i++) {
 		leave_loops(d, block, b->succ.v[i]);
-		reach_block(d, b->succ.v[i], b->succ.v[i]);
+		/* no block's number: an arm that leads straight to the join is no join itself */
+		reach_block(d, b->succ.v[i], cfg->n + b->succ.v[i]);
 	}
 	while (d->npending) {
 		uint32_t x = bits_next(d->pending, least == NONE ? 0 : least);
@@ -173,8 +179,12 @@ static void split_at(struct divergence *d, uint32_t block)
 		d->npending--;
 		d->steps++;
 		least = x;
-		if (x == b->ipdom || x == block || d->npending == 0)
-			continue; /* all ways are together again, or back at the branch */
+		if (x == b->ipdom || x == block) {
+			arrived = true;
+			continue;
+		}
+		if (d->npending == 0 && (d->label[x] == x || !arrived))
+			continue; /* all ways are together again, or one only goes on */
 		const struct block *from = &cfg->blocks[x];
 
 		for (uint32_t i = 0; i < from->succ.n; i++) {

@@ -84,13 +84,22 @@ uint64_t concrete_operand(const struct concrete *c, const struct operand *o)
 		return o->negated && c->fn->regs[o->id].bits == 1 ? !v : v;
 	}
 	case OPERAND_SPECIAL:
-		return o->special == SPECIAL_TID_X    ? c->tid
-		       : o->special == SPECIAL_LANEID ? c->tid % 32
-						      : 0;
+		return o->special == SPECIAL_TID_X     ? c->tid
+		       : o->special == SPECIAL_LANEID  ? c->tid % 32
+		       : o->special == SPECIAL_WARPID  ? c->tid / 32
+		       : o->special == SPECIAL_CTAID_X ? c->ctaid
+						       : 0;
 	case OPERAND_SYMBOL:
 		return concrete_base(c, o->id) + (uint64_t)o->imm;
 	case OPERAND_MEM:
 		return concrete_operand(c, operand_child(c->fn, o, 0)) + (uint64_t)o->imm;
+	case OPERAND_LIST: {
+		uint64_t v = 0;
+
+		for (uint32_t k = o->count; k-- > 0;)
+			v = v << (64 / o->count) | concrete_operand(c, operand_child(c->fn, o, k));
+		return v;
+	}
 	default:
 		return (uint64_t)o->imm;
 	}
@@ -361,6 +370,17 @@ static enum outcome step(struct concrete *c, uint32_t i)
 
 	if (insn->op == OP_st)
 		return store(c, insn);
+	if (insn->op == OP_mov && d->kind == OPERAND_LIST) { /* the low part first */
+		v = concrete_operand(c, insn_operand(c->fn, insn, 1));
+		for (uint32_t k = 0; k < d->count; k++) {
+			uint32_t to = operand_child(c->fn, d, k)->id;
+
+			c->regs[to] = cut(v, c->fn->regs[to].bits);
+			c->written[to] = true;
+			v >>= c->fn->regs[to].bits;
+		}
+		return DONE;
+	}
 	if (insn->op == OP_ld && !insn_has(insn, MOD_param))
 		return load(c, insn);
 	if (insn->op == OP_ld) {
@@ -383,6 +403,11 @@ static enum outcome step(struct concrete *c, uint32_t i)
 	return DONE;
 }
 
+bool concrete_guard(const struct concrete *c, const struct insn *insn)
+{
+	return insn->guard == NONE || (c->regs[insn->guard] & 1) != insn->guard_negated;
+}
+
 bool concrete_run(struct concrete *c, uint32_t limit)
 {
 	uint32_t i = 0;
@@ -390,7 +415,7 @@ bool concrete_run(struct concrete *c, uint32_t limit)
 	for (c->steps = 0; i < c->fn->ninsns && c->steps < limit; c->steps++) {
 		const struct insn *insn = &c->fn->insns[i];
 
-		if (insn->guard != NONE && (c->regs[insn->guard] & 1) == insn->guard_negated) {
+		if (!concrete_guard(c, insn)) {
 			i++;
 			continue;
 		}
@@ -406,6 +431,105 @@ bool concrete_run(struct concrete *c, uint32_t limit)
 
 		if (outcome != DONE)
 			return outcome == STOP;
+		i++;
+	}
+	return true;
+}
+
+static void set_result(struct concrete *c, const struct insn *insn, uint64_t v, bool second)
+{
+	const struct operand *d = insn_operand(c->fn, insn, 0), *p = NULL;
+
+	if (d->kind == OPERAND_PAIR)
+		p = operand_child(c->fn, d, 1), d = operand_child(c->fn, d, 0);
+	if (d->kind == OPERAND_REG) {
+		c->regs[d->id] = cut(v, c->fn->regs[d->id].bits);
+		c->written[d->id] = true;
+	}
+	if (p && p->kind == OPERAND_REG) {
+		c->regs[p->id] = second;
+		c->written[p->id] = true;
+	}
+}
+
+/* shfl.sync.mode d|p, a, b, c, mask with all lanes there (ISA 9.7.9.6). */
+static void shuffle(struct concrete *warp, uint32_t n, const struct insn *insn)
+{
+	uint64_t a[32];
+
+	for (uint32_t k = 0; k < n; k++)
+		a[k] = concrete_operand(&warp[k], insn_operand(warp->fn, insn, 1));
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t b = concrete_operand(&warp[k], insn_operand(warp->fn, insn, 2)) & 31;
+		uint32_t c = (uint32_t)concrete_operand(&warp[k], insn_operand(warp->fn, insn, 3));
+		uint32_t mask = c >> 8 & 31, bound = (k & mask) | (c & 31 & ~mask),
+			 least = k & mask;
+		uint32_t from = k;
+		bool there;
+
+		if (insn_has(insn, MOD_up))
+			from = k - b, there = (int32_t)from >= (int32_t)bound;
+		else if (insn_has(insn, MOD_down))
+			from = k + b, there = from <= bound;
+		else if (insn_has(insn, MOD_bfly))
+			from = k ^ b, there = from <= bound;
+		else
+			from = least | (b & ~mask), there = from <= bound;
+		set_result(&warp[k], insn, a[there && from < n ? from : k], there);
+	}
+}
+
+/* All lanes of a warp are there, so the first is elected (ISA 9.7.13.13). */
+static void elect(struct concrete *warp, uint32_t n, const struct insn *insn)
+{
+	for (uint32_t k = 0; k < n; k++)
+		set_result(&warp[k], insn, 0, k == 0);
+}
+
+static bool step_together(struct concrete *lanes, uint32_t n, uint32_t i, bool *stop)
+{
+	const struct insn *insn = &lanes->fn->insns[i];
+
+	if (insn->op == OP_shfl || insn->op == OP_elect) {
+		for (uint32_t k = 0; k < n; k += 32)
+			(insn->op == OP_shfl ? shuffle : elect)(
+				lanes + k, n - k < 32 ? n - k : 32, insn);
+		return true;
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		enum outcome outcome = concrete_guard(&lanes[k], insn) ? step(&lanes[k], i) : DONE;
+
+		*stop |= outcome == STOP;
+		if (outcome == UNKNOWN)
+			return false;
+	}
+	return true;
+}
+
+bool concrete_run_together(struct concrete *lanes, uint32_t n, uint32_t limit)
+{
+	const struct function *fn = lanes->fn;
+	bool stop = false;
+
+	for (uint32_t i = 0, steps = 0; i < fn->ninsns && steps < limit && !stop; steps++) {
+		const struct insn *insn = &fn->insns[i];
+		uint32_t go = 0;
+
+		for (uint32_t k = 0; k < n; k++) {
+			go += concrete_guard(&lanes[k], insn);
+			if (!lanes[k].see(&lanes[k], i))
+				return true;
+		}
+		if (insn->op == OP_ret)
+			return true;
+		if (insn->op == OP_bra) {
+			if (go && go < n)
+				return true;
+			i = go ? fn->labels[insn_operand(fn, insn, 0)->id].insn : i + 1;
+			continue;
+		}
+		if (!step_together(lanes, n, i, &stop))
+			return false;
 		i++;
 	}
 	return true;

@@ -10,7 +10,7 @@
 
 struct concrete {
 	const struct function *fn;
-	uint32_t tid;
+	uint32_t tid, ctaid;
 	uint64_t param; /* contents of the only parameter */
 	uint64_t
 		shared_base; /* address of the shared variable `tile`, which is 1024-byte aligned */
@@ -28,6 +28,11 @@ struct concrete {
 /* Runs until the end or `limit` steps, or until local memory is left, or read before it is written;
  * false: an instruction that it does not know. */
 bool concrete_run(struct concrete *, uint32_t limit);
+/* Runs lanes that step together (threads of one CTA, warps of 32 in order), until they part at a
+ * branch; knows shfl.sync and elect.sync as well. */
+bool concrete_run_together(struct concrete *lanes, uint32_t n, uint32_t limit);
+/* The guard of an instruction holds. */
+bool concrete_guard(const struct concrete *, const struct insn *);
 /* Contents of a REG, IMM, SYMBOL or SPECIAL operand. */
 uint64_t concrete_operand(const struct concrete *, const struct operand *);
 uint64_t concrete_base(const struct concrete *, uint32_t symbol);

@@ -254,11 +254,73 @@ static void test_access_overlap_says_what_rules_out(void **state)
 	}
 }
 
+static const struct {
+	const char *name, *body;
+	bool same;
+} everywhere[] = {
+	{"a parameter", "ld.param.u32 %r1, [out];\n", true},
+	{"a thread's number", "mov.u32 %r1, %tid.x;\n", false},
+	{"set by some threads only",
+		TID
+		"mov.u32 %r1, 0;\nsetp.eq.s32 %p0, %r0, 0;\n@!%p0 bra L;\nmov.u32 %r1, 1;\nL:\n",
+		false},
+	{"set by all or none",
+		"ld.param.u32 %r0, [out];\nmov.u32 %r1, 0;\nsetp.eq.s32 %p0, %r0, 0;\n@!%p0 bra "
+		"L;\nmov.u32 %r1, 1;\nL:\n",
+		true},
+	{"set on both arms",
+		TID
+		"setp.eq.s32 %p0, %r0, 0;\n@%p0 bra L;\nmov.u32 %r1, 1;\nbra.uni M;\nL: mov.u32 "
+		"%r1, 2;\nM:\n",
+		false},
+	{"set under a guard",
+		TID "mov.u32 %r1, 0;\nsetp.eq.s32 %p0, %r0, 0;\n@%p0 mov.u32 %r1, 1;\n", false},
+	{"rounds of a loop that some threads leave earlier",
+		TID
+		"mov.u32 %r1, 0;\nL: add.s32 %r1, %r1, 1;\nsetp.lt.u32 %p0, %r1, %r0;\n@%p0 bra "
+		"L;\n",
+		false},
+	{"carried to the head by some threads only",
+		TID
+		"ld.param.u32 %r3, [out];\nmov.u32 %r1, 0;\nmov.u32 %r2, 0;\nL: add.s32 %r2, %r2, "
+		"1;\nsetp.gt.u32 %p1, %r2, %r3;\n@%p1 bra M;\nsetp.lt.u32 %p0, %r0, 5;\n@%p0 bra "
+		"L;\nmov.u32 %r1, 1;\nbra.uni L;\nM:\n",
+		false},
+	{"whether a shuffle's other lane is there",
+		"mov.u32 %r2, 5;\nshfl.sync.up.b32 %r3|%p0, %r2, 1, 0, -1;\nselp.b32 %r1, 1, 2, "
+		"%p0;\n",
+		false},
+	{"a shuffled value that is the same in all lanes",
+		"mov.u32 %r2, 5;\nshfl.sync.up.b32 %r1|%p0, %r2, 1, 0, -1;\n", true},
+};
+
+static void test_value_uniform_says_what_threads_share(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(everywhere) / sizeof(*everywhere); i++) {
+		struct unit_text t;
+		char body[600];
+
+		snprintf(
+			body, sizeof(body), "%sst.shared.u32 [%%r1], 0;\nret;", everywhere[i].body);
+		unit_text_parse(&t, body);
+		unit_text_analyse(&t);
+		const struct access *store = &t.unit.accesses.v[t.unit.accesses.n - 1];
+		const struct operand *o =
+			insn_operand(t.unit.fn, &t.unit.fn->insns[store->insn], 0);
+
+		if (value_uniform(t.unit.values, store->insn, o) != everywhere[i].same)
+			fail_msg("%s: expected %d", everywhere[i].name, everywhere[i].same);
+		unit_text_free(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_value_prints_what_is_known),
 		cmocka_unit_test(test_access_overlap_says_what_rules_out),
+		cmocka_unit_test(test_value_uniform_says_what_threads_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,8 +4,7 @@
  * again and again. Each runs with real numbers in several threads, and every operand that the
  * analysis has an answer for must lie in it; stores that are called disjoint must never meet.
  */
-#include "analysis/value_private.h"
-#include "concrete.h"
+#include "cover.h"
 #include "unit_text.h"
 
 #include <inttypes.h>
@@ -268,6 +267,61 @@ static void store(struct writer *w)
 	put(w, "st.shared.u%u [%%r21+%u], %%r0;\n", pick(w, 2) ? 32u : 8u, 4 * pick(w, 8));
 }
 
+/* A matrix descriptor and what is done to it: steps, high parts, halves. */
+static void descriptor(struct writer *w)
+{
+	uint32_t d = pick(w, WIDE);
+
+	put(w, "and.b32 %%r20, %%r%u, %u;\nmov.u32 %%r21, tile;\nadd.s32 %%r21, %%r21, %%r20;\n",
+		pick(w, REGS), 16 * pick(w, 128));
+	switch (pick(w, 4)) {
+	case 0:
+		put(w, "bfe.u32 %%r22, %%r21, 4, 14;\n");
+		break;
+	case 1:
+		put(w, "shr.u32 %%r22, %%r21, 4;\n");
+		break;
+	default:
+		put(w, "shr.u32 %%r22, %%r21, 4;\nand.b32 %%r22, %%r22, %u;\n",
+			pick(w, 3) ? 0x3fff : 0x3ffe << pick(w, 4) & 0x3fff);
+	}
+	if (pick(w, 2))
+		put(w, "mov.b64 %%rd%u, {%%r22, %u};\n", d, pick(w, 2) << 30 | pick(w, 1000));
+	else
+		put(w, "cvt.u64.u32 %%rd%u, %%r22;\n", d);
+	for (uint32_t n = pick(w, 4); n; n--)
+		switch (pick(w, 6)) {
+		case 0:
+			put(w, "or.b64 %%rd%u, %%rd%u, %" PRIu64 ";\n", d, d,
+				(uint64_t)pick(w, 4) << 61 | (uint64_t)pick(w, 900) << 32 |
+					(uint64_t)pick(w, 900) << 16);
+			break;
+		case 1:
+			put(w, "add.s64 %%rd%u, %%rd%u, %d;\n", d, d, (int)pick(w, 900) - 60);
+			break;
+		case 2:
+			put(w, "add.s64 %%rd%u, %%rd%u, %" PRIu64 ";\n", d, d,
+				UINT64_C(4611686293305294848) + pick(w, 64));
+			break;
+		case 3:
+			put(w, "or.b64 %%rd%u, %%rd%u, %u;\n", d, d, 2 * pick(w, 8));
+			break;
+		case 4: /* by its halves */
+			put(w, "mov.b64 {%%r22, %%r23}, %%rd%u;\nadd.s32 %%r22, %%r22, %u;\n", d,
+				pick(w, 64));
+			put(w, "mov.b64 %%rd%u, {%%r22, %%r23};\n", d);
+			break;
+		default:
+			put(w, "and.b32 %%r23, %%r%u, 3;\ncvt.u64.u32 %%rd12, %%r23;\n",
+				pick(w, REGS));
+			put(w, "shl.b64 %%rd12, %%rd12, %u;\nadd.s64 %%rd%u, %%rd%u, %%rd12;\n",
+				pick(w, 7), d, d);
+		}
+	put(w, "mov.b64 %%rd13, %%rd%u;\n", d);
+	if (pick(w, 3)) /* no number for the rest of the program */
+		put(w, "mov.b64 %%rd%u, %" PRId64 ";\n", d, constant(w));
+}
+
 /* Stores and loads of local memory, at constant and computed places, and of pointers to it. */
 static void local_memory(struct writer *w)
 {
@@ -448,6 +502,8 @@ static void block(struct writer *w, uint32_t depth)
 			aligned(w);
 		else if (kind == 8 && w->local)
 			local_memory(w);
+		else if (kind == 9 && !pick(w, 3))
+			descriptor(w);
 		else
 			arithmetic(w);
 	}
@@ -488,44 +544,6 @@ struct run {
 	uint32_t checked, assumed, slots;
 };
 
-/* Is x in the set, modulo 2^bits? */
-static bool covered(const struct run *r, const struct value *v, uint64_t x, uint32_t bits)
-{
-	uint64_t mask = bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
-
-	if (v->base == BASE_UNKNOWN)
-		return true;
-	if (v->base == BASE_SYMBOL) {
-		x -= concrete_base(&r->machine, v->id);
-	} else if (v->base == BASE_DERIVED) {
-		const struct derived_base *d = &r->t->unit.values->derived[v->id];
-		uint64_t size = UINT64_C(1) << d->log2;
-
-		x -= (concrete_base(&r->machine, d->parent.id) + d->key + size - 1) & -size;
-	} else if (v->base != BASE_NUMBER) {
-		return true;
-	}
-	x &= mask;
-	if (v->lo <= -VALUE_FAR || v->hi >= VALUE_FAR) {
-		/* no bound: modulo 2^64 the other end says nothing either; the residue has to be
-		 * right */
-		uint64_t step = v->stride & -v->stride;
-
-		return !step || ((x - (uint64_t)v->lo) & (step - 1) & mask) == 0;
-	}
-	if (bits >= 64)
-		return (int64_t)x >= v->lo && (int64_t)x <= v->hi &&
-		       (!v->stride || (x - (uint64_t)v->lo) % v->stride == 0);
-	/* all numbers congruent to x that lie between the bounds */
-	int64_t size = (int64_t)mask + 1;
-	int64_t first = v->lo + (int64_t)((x - (uint64_t)v->lo) & mask);
-
-	for (int64_t y = first; y <= v->hi; y += size)
-		if (!v->stride ? y == v->lo : (uint64_t)(y - v->lo) % v->stride == 0)
-			return true;
-	return false;
-}
-
 static void check_operand(struct run *r, uint32_t insn, const struct operand *o)
 {
 	const struct values *vs = r->t->unit.values;
@@ -546,7 +564,7 @@ static void check_operand(struct run *r, uint32_t insn, const struct operand *o)
 		return;
 	}
 	r->checked++;
-	if (covered(r, &v, x, bits == 1 ? 8 : bits))
+	if (cover_has(vs, c, &v, x, bits == 1 ? 8 : bits))
 		return;
 	char text[200];
 
@@ -626,7 +644,7 @@ static uint32_t check_program(uint64_t seed, uint32_t assume, uint32_t *slots)
 		*c = (struct concrete){.fn = &r.text,
 			.tid = threads[k],
 			.param = pick(w, 3) ? pick(w, 50) : (uint64_t)constant(w) & UINT32_MAX,
-			.shared_base = 1024 * (uint64_t)pick(w, 100),
+			.shared_base = 1024 * (uint64_t)(20 + pick(w, 100)),
 			.other_base = 199936 + 128 * (uint64_t)pick(w, 300),
 			.see = see,
 			.context = &r};
