@@ -263,7 +263,8 @@ bad:
 /*
  * The longest stretch of ordinary statements from here on, or NULL: labels, .loc, declared registers and call parameters, and instructions whose operands are names, numbers, addresses, lists.
  * A `mov` of a bare name may take a function's address, so that one is left to the grammar. Blocks are
- * taken whole, one level deep: what stands in deeper ones is scanned again, but only once.
+ * taken whole, one level deep: what stands in deeper ones is scanned again, but only once. WARP_SZ is
+ * no name, so names that begin as it does are left to the grammar as well.
  */
 static const char *scan_run(struct lexer *lx)
 {
@@ -276,20 +277,21 @@ static const char *scan_run(struct lexer *lx)
 again:
 	begin = p;
 	/*!re2c
+		plain_name = [A-VX-Za-z] follow* | "W" ([B-Za-z0-9_$] follow*)? | [_$%] follow+;
 		dots    = dotword*;
 		special = "%" follow+ ("." [a-z0-9]+)?;
 		num     = "-"? decimal | "-"? hexa | exact;
 		plain   = special | num;
-		element = plain | name | "_";
+		element = plain | plain_name | "_";
 		list    = "{" blank* element (blank* "," blank* element)* blank* "}";
-		address = "[" blank* name (blank* "+" blank* "-"? (decimal | hexa))?
+		address = "[" blank* plain_name (blank* "+" blank* "-"? (decimal | hexa))?
 			(blank* "," blank* (element | list))* blank* "]";
 		pair    = "%" follow+ "|" "%" follow+;
 		free    = plain | pair | "!" special | address | list;
 		frees   = free (blank* "," blank* free)*;
-		operand = element | name "|" name | "!" name | address | list;
+		operand = element | plain_name "|" plain_name | "!" plain_name | address | list;
 		operands = operand (blank* "," blank* operand)*;
-		guard   = "@" "!"? name blank+;
+		guard   = "@" "!"? plain_name blank+;
 		word    = [a-z] [a-z0-9_]*;
 		quiet   = "abs" | "activemask" | "add" | "addc" | "and" | "bar" | "barrier" | "bfe" | "bfi"
 			| "bfind" | "brev" | "clz" | "copysign" | "cos" | "cvt" | "cvta" | "div" | "dp2a"
@@ -302,7 +304,7 @@ again:
 		apart   = "." ("param" | "local" | "const") dots;
 		near    = (".volatile" | ".relaxed" | ".acquire" | ".release" | ".cta" | ".cluster")*
 			".shared" ("::cta" | "::cluster")? dots;
-		declared = name (blank* "<" blank* decimal blank* ">")?;
+		declared = plain_name (blank* "<" blank* decimal blank* ">")?;
 		arguments = "(" blank* (element (blank* "," blank* element)*)? blank* ")";
 
 		blank+			{ goto again; }
@@ -326,12 +328,12 @@ again:
 							goto out;
 						goto matched;
 					}
-		name blank* ":"		{ goto matched; }
+		plain_name blank* ":"		{ goto matched; }
 		".loc" blank+ decimal blank+ decimal blank+ decimal blank
 					{ goto matched; }
 		".reg" blank+ "." [a-z] [a-z0-9]* blank+ declared (blank* "," blank* declared)* blank* ";"
 					{ goto matched; }
-		".param" blank+ (".align" blank+ decimal blank+)? "." [a-z] [a-z0-9]* blank+ name
+		".param" blank+ (".align" blank+ decimal blank+)? "." [a-z] [a-z0-9]* blank+ plain_name
 			("[" decimal "]")? blank* ";"
 					{ goto matched; }
 		guard? quiet dots blank* ";"
@@ -342,7 +344,7 @@ again:
 					{ goto instruction; }
 		guard? "mov" dots blank+ operands blank* ";"
 					{ goto out; }
-		guard? ("bra" | "bra.uni") blank+ name blank* ";"
+		guard? ("bra" | "bra.uni") blank+ plain_name blank* ";"
 					{ goto instruction; }
 		guard? ("ld" | "st") apart blank+ operands blank* ";"
 					{ goto instruction; }
@@ -357,8 +359,8 @@ again:
 						n.memory++;
 						goto instruction;
 					}
-		guard? "call" ".uni"? blank+ (arguments blank* "," blank*)? name
-			(blank* "," blank* arguments)? (blank* "," blank* name)? blank* ";"
+		guard? "call" ".uni"? blank+ (arguments blank* "," blank*)? plain_name
+			(blank* "," blank* arguments)? (blank* "," blank* plain_name)? blank* ";"
 					{
 						lx->seen |= SEEN_CALL;
 						goto instruction;
