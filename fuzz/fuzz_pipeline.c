@@ -10,14 +10,46 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct fencepost_result *run(const char *ptx, size_t size)
+static void set(struct fencepost_options *options, const char *name, const char *value)
+{
+	char error[200];
+
+	if (!fencepost_options_set(options, name, value, error, sizeof(error)))
+		abort();
+}
+
+/* The text itself chooses among four sets of options: replaying needs no more than the bytes. */
+static struct fencepost_options options_of(const uint8_t *data, size_t size)
 {
 	struct fencepost_options options;
-	struct fencepost_result *result;
+	unsigned int sum = 0;
 
 	fencepost_options_init(&options, sizeof(options));
 	options.budget_seconds = 2;
-	fencepost_run(&options, "fuzz", ptx, size, &result);
+	for (size_t i = 0; i < size; i++)
+		sum = sum * 31 + data[i];
+	switch (sum >> 8 & 7) {
+	case 0:
+		set(&options, "strict", NULL);
+		set(&options, "mutate", NULL);
+		break;
+	case 1:
+		set(&options, "placement", "async");
+		break;
+	case 2:
+		set(&options, "fix", "missing,misplaced,wide,redundant");
+		set(&options, "calls", "worst");
+		break;
+	}
+	return options;
+}
+
+static struct fencepost_result *run(
+	const struct fencepost_options *options, const char *ptx, size_t size)
+{
+	struct fencepost_result *result;
+
+	fencepost_run(options, "fuzz", ptx, size, &result);
 	return result;
 }
 
@@ -36,14 +68,15 @@ static bool same(const struct fencepost_result *result, const char *ptx, size_t 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct fencepost_result *first = run((const char *)data, size), *second;
+	struct fencepost_options options = options_of(data, size);
+	struct fencepost_result *first = run(&options, (const char *)data, size), *second;
 
 	if (!first)
 		return 0;
 	if (first->ptx) {
 		if (!first->changed && !same(first, (const char *)data, size))
 			abort();
-		second = run(first->ptx, first->ptx_size);
+		second = run(&options, first->ptx, first->ptx_size);
 		if (!second || !second->ptx)
 			abort();
 		if (first->edges_left == 0 && !is_incomplete(first) &&
