@@ -18,11 +18,14 @@ void findings_build(const struct analysis_view *, struct hint_map *, struct aren
 	struct kernel_result *);
 
 uint64_t fingerprint_text(uint64_t seed, const char *text, size_t size);
-/* The texts of instructions, register numbers and constants left out; each is made once. */
+struct print { /* of one instruction: its text, register numbers and constants left out */
+	struct slice text;   /* no text: not asked for yet */
+	uint64_t seed, hash; /* the latest question and its answer */
+};
 struct prints {
 	const struct function *fn;
 	struct arena *arena;
-	struct slice *text; /* by instruction; no text: not asked for yet */
+	struct print *of; /* by instruction */
 	char *bytes;
 	uint32_t nbytes, bytes_cap;
 };

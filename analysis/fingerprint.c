@@ -92,16 +92,19 @@ static struct slice normal_text(struct prints *prints, const struct span *at)
 void prints_init(struct prints *prints, const struct function *fn, struct arena *arena)
 {
 	*prints = (struct prints){
-		.fn = fn, .arena = arena, .text = ARENA_NEW(arena, struct slice, fn->ninsns + 1)};
+		.fn = fn, .arena = arena, .of = ARENA_NEW(arena, struct print, fn->ninsns + 1)};
 }
 
 uint64_t fingerprint_insn(struct prints *prints, uint64_t seed, uint32_t insn)
 {
 	if (insn == NONE)
 		return mix(seed, 0);
-	struct slice *text = &prints->text[insn];
+	struct print *print = &prints->of[insn];
 
-	if (!text->text)
-		*text = normal_text(prints, &prints->fn->insns[insn].at);
-	return fingerprint_text(seed, text->text, text->size);
+	if (print->text.text && print->seed == seed)
+		return print->hash;
+	if (!print->text.text)
+		print->text = normal_text(prints, &prints->fn->insns[insn].at);
+	print->seed = seed;
+	return print->hash = fingerprint_text(seed, print->text.text, print->text.size);
 }

@@ -77,7 +77,8 @@ static bool must_be_label(const struct build *b)
 
 static void resolve(struct build *b, struct pending *pending, struct slice base, struct slice whole)
 {
-	struct resolved found = scope_find(&b->scope, base.text, base.size);
+	struct resolved found =
+		scope_find_name(&b->scope, pending->operand.id, base.text, base.size);
 	struct operand *operand = &pending->operand;
 
 	if (found.kind == RESOLVED_REG) {

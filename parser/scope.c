@@ -231,7 +231,12 @@ static uint32_t range_instance(struct scope *scope, uint32_t local, uint32_t bin
 
 struct resolved scope_find(struct scope *scope, const char *text, size_t size)
 {
-	uint32_t local = local_of(scope, name_id(scope, text, size));
+	return scope_find_name(scope, name_id(scope, text, size), text, size);
+}
+
+struct resolved scope_find_name(struct scope *scope, uint32_t name, const char *text, size_t size)
+{
+	uint32_t local = local_of(scope, name);
 	uint32_t newest = scope->locals[local].instance;
 
 	if (newest != NONE && scope->instances[newest].generation == scope->generation &&

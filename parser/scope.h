@@ -86,6 +86,8 @@ void scope_add_range(struct scope *, const char *text, size_t size, uint64_t cou
 	enum modifier type, uint8_t vector);
 void scope_add_symbol(struct scope *, const char *text, size_t size, uint32_t symbol);
 struct resolved scope_find(struct scope *, const char *text, size_t size);
+/* The same where the name's number is known. */
+struct resolved scope_find_name(struct scope *, uint32_t name, const char *text, size_t size);
 /* Adds a label before the instruction that comes next; false when the block has one of that name.
  */
 bool scope_add_label(
