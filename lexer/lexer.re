@@ -304,6 +304,7 @@ again:
 		apart   = "." ("param" | "local" | "const") dots;
 		near    = (".volatile" | ".relaxed" | ".acquire" | ".release" | ".cta" | ".cluster")*
 			".shared" ("::cta" | "::cluster")? dots;
+		type     = "." [a-z] [a-z0-9]* [0-9] | ".pred"; /* no directive ends so */
 		declared = plain_name (blank* "<" blank* decimal blank* ">")?;
 		arguments = "(" blank* (element (blank* "," blank* element)*)? blank* ")";
 
@@ -331,9 +332,9 @@ again:
 		plain_name blank* ":"		{ goto matched; }
 		".loc" blank+ decimal blank+ decimal blank+ decimal blank
 					{ goto matched; }
-		".reg" blank+ "." [a-z] [a-z0-9]* blank+ declared (blank* "," blank* declared)* blank* ";"
+		".reg" blank+ type blank+ declared (blank* "," blank* declared)* blank* ";"
 					{ goto matched; }
-		".param" blank+ (".align" blank+ decimal blank+)? "." [a-z] [a-z0-9]* blank+ plain_name
+		".param" blank+ (".align" blank+ decimal blank+)? type blank+ plain_name
 			("[" decimal "]")? blank* ";"
 					{ goto matched; }
 		guard? quiet dots blank* ";"
