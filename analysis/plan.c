@@ -500,6 +500,9 @@ static void narrow(struct planner *p, const struct fence_report *report)
 {
 	uint32_t k = report->insn;
 
+	/* the other half would stand under no guard and do more than the fence did */
+	if (report->narrow2 != FENCE_NONE && p->scene.unit->fn->insns[k].guard != NONE)
+		return;
 	scene_change(&p->scene, k, (enum fence_kind)report->narrow);
 	emit_in_copies(p, CHANGE_NARROW, k, (enum fence_kind)report->narrow,
 		"narrower, all that it is needed for");
