@@ -5,9 +5,10 @@
  *
  * Start: every site meets itself. Each divergent branch d with immediate post-dominator J sends
  * threads into different arms: the first barriers of one arm meet those of the other; an arm that
- * comes to J without a barrier brings the first barriers behind J. Threads that met at different
- * sites p, q go on to next(p) and next(q), which then meet too. Invariant: a pair is added only
- * for threads that have passed equally many barriers of the id.
+ * comes to J without a barrier brings the first barriers behind J. A barrier under a guard is such
+ * a branch around it. Threads that met at different sites p, q go on to next(p) and next(q), which
+ * then meet too. Invariant: a pair is added only for threads that have passed equally many barriers
+ * of the id.
  */
 #include "analysis/barrier.h"
 
@@ -57,7 +58,39 @@ static void add_site(struct walk *w, struct sites *out, uint32_t site)
 	out->v[out->n++] = site;
 }
 
-/* Visits one block: its first site stops the way, the end block too. */
+/* Some thread may not pass it, for its guard. */
+static bool is_skipped(const struct walk *w, uint32_t site)
+{
+	const struct unit *unit = w->unit;
+	uint32_t insn = w->group->insns[site];
+
+	return unit->fn->insns[insn].guard != NONE && value_decided(unit->values, insn) != 1;
+}
+
+/* ... while another does. */
+static bool divides(const struct walk *w, uint32_t site)
+{
+	uint32_t insn = w->group->insns[site];
+	struct operand guard = {.kind = OPERAND_REG, .id = w->unit->fn->insns[insn].guard};
+
+	return is_skipped(w, site) && !value_uniform(w->unit->values, insn, &guard);
+}
+
+/* From a site to the end of its block; tells whether the way can go on behind it. */
+static bool pass_sites(struct walk *w, uint32_t site, struct sites *out)
+{
+	const struct barrier_group *g = w->group;
+	uint32_t b = w->unit->cfg.block_of[g->insns[site]];
+
+	for (; site < g->n && w->unit->cfg.block_of[g->insns[site]] == b; site++) {
+		add_site(w, out, site);
+		if (!is_skipped(w, site))
+			return false;
+	}
+	return true;
+}
+
+/* Visits one block: a site that every thread passes stops the way, the end block too. */
 static uint32_t visit(struct walk *w, uint32_t b, uint32_t end, uint32_t top, struct sites *out)
 {
 	if (b == end) {
@@ -67,10 +100,8 @@ static uint32_t visit(struct walk *w, uint32_t b, uint32_t end, uint32_t top, st
 	if (w->stamp[b] == w->round)
 		return top;
 	w->stamp[b] = w->round;
-	if (w->first_in[b] != NONE) {
-		add_site(w, out, w->first_in[b]);
+	if (w->first_in[b] != NONE && !pass_sites(w, w->first_in[b], out))
 		return top;
-	}
 	w->stack[top] = b;
 	return top + 1;
 }
@@ -111,10 +142,8 @@ static struct sites next_of(struct walk *w, uint32_t site)
 	struct sites out = {0};
 
 	if (site + 1 < g->n && w->unit->cfg.block_of[g->insns[site + 1]] == b &&
-		g->insns[site + 1] > g->insns[site]) {
-		add_site(w, &out, site + 1);
+		!pass_sites(w, site + 1, &out))
 		return out;
-	}
 	w->round++;
 	drain(w, visit_succs(w, b, NONE, 0, &out), NONE, &out);
 	return out;
@@ -251,6 +280,13 @@ void barrier_meet(struct unit *unit, struct barrier_group *group)
 	for (uint32_t b = 0; b < cfg->n && !budget_spent(unit->budget); b++)
 		if (barrier_divergent(unit, b))
 			diverge(&w, b, todo);
+	for (uint32_t i = 0; i < group->n; i++) {
+		if (!divides(&w, i))
+			continue;
+		struct sites behind = next_of(&w, i);
+
+		meet_all(&w, &(struct sites){.v = &i, .n = 1}, &behind, todo);
+	}
 	if (bits_any(todo))
 		close_product(&w, todo);
 }

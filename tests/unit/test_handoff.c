@@ -33,6 +33,16 @@ static const struct row rows[] = {
 		"bar.sync 0;\nmov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra J;\n"
 		"add.s32 %r2, %r1, 1;\nJ:\nbar.sync 0;\nret;",
 		"1>1 7>7"},
+	{"a barrier under a guard that differs meets what stands behind it",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bar.sync 0;\nbar.sync 0;\nret;",
+		"3>3 3>4 4>3 4>4"},
+	{"... and that of other threads, which skip one more",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\nsetp.lt.u32 %p2, %r1, 32;\n"
+		"@%p1 bar.sync 0;\n@%p2 bar.sync 0;\nbar.sync 0;\nret;",
+		"4>4 4>5 4>6 5>4 5>5 5>6 6>4 6>5 6>6"},
+	{"under one that is the same for all it meets itself only",
+		"mov.u32 %r1, %ctaid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bar.sync 0;\nbar.sync 0;\nret;",
+		"3>3 4>4"},
 	{"barriers of other ids do not meet",
 		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra A;\n"
 		"bar.sync 1, 64;\nret;\nA:\nbar.sync 2, 64;\nret;",
