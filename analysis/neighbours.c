@@ -8,8 +8,11 @@
 
 #include "base/bits.h"
 
+#define MOST_COPIES 512 /* beyond it only those of one block are compared */
+
 struct copy {
 	uint32_t insn, block;
+	struct bits round; /* blocks behind it in the same round of its loop; no words: not asked yet */
 	uint32_t map; /* value number of the tensor map's address */
 	struct value address;
 };
@@ -53,8 +56,8 @@ static void add_object(struct neighbours *n, uint32_t i)
 		ARENA_PUSH(n->arena, n->objects, n->nobjects, n->objects_cap, ((struct object){.address = v}));
 }
 
-/* Blocks that can run after block `from`, itself included. */
-static struct bits reachable(const struct neighbours *n, uint32_t from)
+/* Blocks that can run after block `from`, itself included, without going through `head`. */
+static struct bits reachable(const struct neighbours *n, uint32_t from, uint32_t head)
 {
 	struct bits seen = bits_new(n->arena, n->cfg->n);
 	uint32_t *stack = ARENA_NEW(n->arena, uint32_t, n->cfg->n + 1), top = 0;
@@ -65,7 +68,7 @@ static struct bits reachable(const struct neighbours *n, uint32_t from)
 		const struct block *block = &n->cfg->blocks[stack[--top]];
 
 		for (uint32_t i = 0; i < block->succ.n; i++) {
-			if (bits_has(seen, block->succ.v[i]))
+			if (bits_has(seen, block->succ.v[i]) || block->succ.v[i] == head)
 				continue;
 			bits_set(seen, block->succ.v[i]);
 			stack[top++] = block->succ.v[i];
@@ -79,7 +82,7 @@ static void invalidate(struct neighbours *n, uint32_t i)
 	const struct operand *o =
 		insn_operand(n->fn, &n->fn->insns[i], n->cfg->effects[i].mbarrier_operand);
 	struct value v = {.base = BASE_UNKNOWN};
-	struct bits gone = reachable(n, n->cfg->block_of[i]);
+	struct bits gone = reachable(n, n->cfg->block_of[i], NONE);
 
 	if (o)
 		v = value_of(n->values, i, o);
@@ -114,8 +117,10 @@ static void add_copy(struct neighbours *n, uint32_t i)
 
 	if (!base || !memory)
 		return;
-	struct copy c = {i, n->cfg->block_of[i], value_number(n->values, i, base),
-		value_of(n->values, i, memory)};
+	struct copy c = {.insn = i,
+		.block = n->cfg->block_of[i],
+		.map = value_number(n->values, i, base),
+		.address = value_of(n->values, i, memory)};
 
 	if (on_a_base(&c.address))
 		ARENA_PUSH(n->arena, n->copies, n->ncopies, n->copies_cap, c);
@@ -170,20 +175,39 @@ static bool distance(const struct value *a, const struct value *b, int64_t *out)
 	return true;
 }
 
-uint64_t neighbours_gap(const struct neighbours *n, uint32_t insn, const struct value *address)
+static bool follows(const struct neighbours *n, struct copy *a, const struct copy *b)
+{
+	if (!a->round.words)
+		a->round = reachable(n, a->block, n->cfg->blocks[a->block].loop_head);
+	return bits_has(a->round, b->block);
+}
+
+/* Issued in one block, or one behind the other in a round of the loop (stages of an unrolled ring);
+ * what stands on two arms is an alternative, no neighbour. */
+static bool side_by_side(const struct neighbours *n, struct copy *a, struct copy *b)
+{
+	uint32_t head = n->cfg->blocks[a->block].loop_head;
+
+	if (a->block == b->block)
+		return true;
+	return head != NONE && head == n->cfg->blocks[b->block].loop_head &&
+	       n->ncopies <= MOST_COPIES && (follows(n, a, b) || follows(n, b, a));
+}
+
+uint64_t neighbours_gap(struct neighbours *n, uint32_t insn, const struct value *address)
 {
 	uint64_t gap = UINT64_MAX;
-	uint32_t block = n->cfg->block_of[insn], map = NONE;
+	struct copy *own = NULL;
 
 	for (uint32_t k = 0; k < n->ncopies; k++)
 		if (n->copies[k].insn == insn)
-			map = n->copies[k].map;
-	for (uint32_t k = 0; map != NONE && k < n->ncopies; k++) {
-		const struct copy *c = &n->copies[k];
+			own = &n->copies[k];
+	for (uint32_t k = 0; own && k < n->ncopies; k++) {
+		struct copy *c = &n->copies[k];
 		int64_t d;
 
-		if (c->insn == insn || c->block != block || c->map != map ||
-			!distance(address, &c->address, &d))
+		if (c == own || c->map != own->map || !distance(address, &c->address, &d) ||
+			!side_by_side(n, own, c))
 			continue;
 		/* copies of one map have one length: the gap on either side bounds it */
 		d = d < 0 ? -d : d;

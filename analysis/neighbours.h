@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bounds of tensor copies by what lies beside them (--assume=map-gap): the box of a tensor map is not
- * in the PTX text, but a copy covers no live mbarrier object, and two copies of one map that a block
- * issues side by side do not overlap.
+ * in the PTX text, but a copy covers no live mbarrier object, and two copies of one map that a block or
+ * a round of a loop issues side by side do not overlap.
  */
 #pragma once
 
@@ -16,5 +16,6 @@ struct neighbours *neighbours_prepare(const struct function *, const struct cfg 
  * lies that is live at the instruction; false: none is known. */
 bool neighbours_ceiling(
 	const struct neighbours *, uint32_t insn, const struct value *address, int64_t *ceiling);
-/* Bytes to the next destination (or source) that a copy of the same map has in the block; UINT64_MAX. */
-uint64_t neighbours_gap(const struct neighbours *, uint32_t insn, const struct value *address);
+/* Bytes to the next destination (or source) that a copy of the same map has in the block, or in the same
+ * round of the innermost loop; UINT64_MAX: none. */
+uint64_t neighbours_gap(struct neighbours *, uint32_t insn, const struct value *address);
