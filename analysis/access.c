@@ -20,7 +20,7 @@ struct collector {
 	struct accesses *out;
 	uint32_t cap;
 	bool is_entry;
-	bool has_mapa; /* addresses of other CTAs are made here */
+	bool makes_peers; /* addresses of other CTAs are made here */
 };
 
 /* Where an address without a space may point: `assumed` is what is left when a pointer that comes
@@ -74,6 +74,16 @@ static void find_object(const struct collector *c, struct access *a)
 		a->object = c->values->derived[v->id].parent.id;
 }
 
+/* By mapa, or by a mask that clears bits of the rank alone (value_bits.c). */
+static bool makes_peer(const struct function *fn, const struct insn *insn)
+{
+	const struct operand *mask = insn->op == OP_and ? insn_source(fn, insn, 1) : NULL;
+
+	return insn->op == OP_mapa ||
+	       (mask && mask->kind == OPERAND_IMM && insn_type(insn, 0).bits == 32 &&
+		       (mask->imm & 0xffffff) == 0xffffff && (uint32_t)mask->imm != UINT32_MAX);
+}
+
 /* A shared::cluster address may be a peer's if it came through mapa, or if nobody knows where it
  * came from in a function that makes such addresses. */
 static bool may_be_peer(const struct collector *c, const struct access *a)
@@ -84,7 +94,7 @@ static bool may_be_peer(const struct collector *c, const struct access *a)
 		return false;
 	if (v->is_peer)
 		return !v->own_cta;
-	return c->has_mapa && v->base != BASE_SYMBOL && v->base != BASE_DERIVED;
+	return c->makes_peers && v->base != BASE_SYMBOL && v->base != BASE_DERIVED;
 }
 
 static void add_touch(struct collector *c, uint32_t insn, uint8_t number)
@@ -142,7 +152,7 @@ void access_collect(const struct function *fn, const struct cfg *cfg, const stru
 
 	*out = (struct accesses){0};
 	for (uint32_t i = 0; i < fn->ninsns; i++)
-		c.has_mapa |= fn->insns[i].op == OP_mapa && cfg->block_of[i] != NONE;
+		c.makes_peers |= cfg->block_of[i] != NONE && makes_peer(fn, &fn->insns[i]);
 	for (uint32_t i = 0; i < fn->ninsns; i++)
 		for (uint8_t k = 0; cfg->block_of[i] != NONE && k < cfg->effects[i].ntouches; k++)
 			add_touch(&c, i, k);

@@ -23,9 +23,32 @@ static bool has_descriptor(const struct value *a, const struct value *b)
 	       !range_is_empty(b);
 }
 
+/* Bits from 24 on say whose shared memory of the cluster an address of 32 bits is in; clearing some
+ * leads to the same place in another CTA of a pair, or in the own one. */
+static bool clears_rank(const struct operation *op, const struct value *a, const struct value *mask,
+	struct value *out)
+{
+	const int64_t most = INT64_C(1) << 23;
+	int64_t c;
+
+	if (op->type.bits != 32 || !value_is_shared_address(a) || !range_is_constant(mask, &c) ||
+		(c & 0xffffff) != 0xffffff || (uint32_t)c == UINT32_MAX || a->lo < -most ||
+		a->hi >= most)
+		return false;
+	*out = *a;
+	out->is_peer = true;
+	out->own_cta = false;
+	out->space = SPACE_SHARED | SPACE_CLUSTER;
+	return true;
+}
+
 struct value operation_and(const struct operation *op, const struct value *a, const struct value *b)
 {
+	struct value peer;
 	int64_t c;
+
+	if (clears_rank(op, a, b, &peer) || clears_rank(op, b, a, &peer))
+		return peer;
 
 	if (a->base == BASE_DESCRIPTOR && range_is_constant(b, &c))
 		return descriptor_and(op->e.values, a, (uint64_t)c);
