@@ -103,7 +103,7 @@ static struct value convert(const struct operation *op)
 		}
 		if (v.base == BASE_PARAM && to.bits < from.bits)
 			return range_unsigned(&v, to.bits);
-		return v;
+		return to.bits > from.bits ? value_extended(v) : v;
 	}
 	uint32_t narrow = from.bits < to.bits ? from.bits : to.bits;
 

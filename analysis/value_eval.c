@@ -174,7 +174,7 @@ static struct value move(const struct operation *op)
 
 		b = range_unsigned(&b, half);
 		if (range_is_constant(&b, &c) && !c && value_is_shared_address(&a))
-			return a;
+			return half == 32 ? value_extended(a) : a;
 		a = range_unsigned(&a, half);
 		b = range_shl(&b, &shift, op->bits);
 		return range_add(&a, &b, op->bits);

@@ -25,6 +25,29 @@ bool value_is_shared_address(const struct value *v)
 	       !(v->space & ~(SPACE_SHARED | SPACE_CLUSTER));
 }
 
+/* The sum wrapped at 32 bits where the offset is not small: then 64 bits do not hold base + offset.
+ */
+struct value value_extended(struct value v)
+{
+	const int64_t half = INT64_C(1) << 31;
+
+	if (v.base != BASE_SYMBOL && v.base != BASE_DERIVED)
+		return v;
+	if (v.lo >= half &&
+		v.hi < 3 * half) { /* an offset below zero, as unsigned numbers have it */
+		v.lo -= 2 * half;
+		v.hi -= 2 * half;
+	}
+	if ((v.assumptions & ASSUME_NO_WRAP) || (v.lo >= -half && v.hi < half))
+		return v;
+	uint64_t step = v.stride ? v.stride & -v.stride : 1;
+
+	v.stride = step < (uint64_t)half ? step : (uint64_t)half;
+	v.lo = -VALUE_FAR * 2 + (int64_t)((uint64_t)(v.lo - -VALUE_FAR * 2) % v.stride);
+	v.hi = VALUE_FAR * 2 - (int64_t)(((uint64_t)VALUE_FAR * 2 - (uint64_t)v.lo) % v.stride);
+	return v;
+}
+
 static struct value below(uint32_t n)
 {
 	return range_span(0, n ? (int64_t)n - 1 : 0, 1);

@@ -21,6 +21,8 @@ struct value value_type_range(struct type);
 struct value value_in_type(const struct value *, struct type);
 /* The address of a variable in shared memory, of the own CTA or a peer. */
 bool value_is_shared_address(const struct value *);
+/* An address of 32 bits, extended by zeros. */
+struct value value_extended(struct value);
 struct value evaluate_register(struct evaluation, uint32_t node);
 /* The same, not taken from what is kept. */
 struct value evaluate_under(struct evaluation, uint32_t node);

@@ -85,6 +85,23 @@ static const struct row rows[] = {
 		TID "shl.b32 %r1, %r0, 4;\nshr.u32 %r2, %r1, 3;\nand.b32 %r3, %r2, 112;\nxor.b32 "
 		    "%r7, %r1, %r3;\n" STORE "ret;",
 		"tile+[0,2032]/16"},
+	{"an address that may have wrapped, in 64 bits",
+		"ld.param.u32 %r2, [out];\nmov.u32 %r1, tile;\nadd.s32 %r2, %r1, %r2;\ncvt.u64.u32 "
+		"%rd1, %r2;\nst.shared.u32 [%rd1], 0;\nret;",
+		"tile+[-inf,inf]"},
+	{"one below its variable, in 64 bits",
+		"mov.u32 %r1, tile;\nadd.s32 %r2, %r1, 4294967280;\ncvt.u64.u32 %rd1, %r2;\n"
+		"add.s64 %rd1, %rd1, 32;\nst.shared.u32 [%rd1], 0;\nret;",
+		"tile+16"},
+	{"the same place in the first CTA of a pair",
+		"mov.u32 %r1, tile;\nadd.s32 %r2, %r1, 64;\nand.b32 %r3, %r2, -16777217;\n"
+		"st.shared::cluster.u32 [%r3], 0;\nret;",
+		"tile+64"},
+	{"a mask that clears low bits too",
+		"ld.param.u32 %r2, [out];\nmov.u32 %r1, tile;\nadd.s32 %r2, %r1, %r2;\nand.b32 "
+		"%r3, "
+		"%r2, -16777220;\nst.shared::cluster.u32 [%r3], 0;\nret;",
+		"[0,4278190076]/4"},
 	{"rounded up by hand",
 		"mov.u32 %r1, other;\nadd.s32 %r2, %r1, 1023;\nand.b32 %r3, %r2, -1024;\n"
 		"st.shared.u32 [%r3+16], 0;\nret;",
@@ -294,6 +311,22 @@ static const struct {
 		"mov.u32 %r2, 5;\nshfl.sync.up.b32 %r1|%p0, %r2, 1, 0, -1;\n", true},
 };
 
+/* What is reached through such a mask may be a peer's. */
+static void test_access_through_a_rank_mask_may_be_a_peers(void **state)
+{
+	struct unit_text t;
+
+	(void)state;
+	unit_text_parse(&t,
+		"mov.u32 %r1, tile;\nand.b32 %r2, %r1, 0xFEFFFFFF;\n"
+		"st.shared::cluster.u32 [%r2], 0;\nst.shared::cluster.u32 [%r1], 0;\nret;");
+	unit_text_analyse(&t);
+	assert_int_equal(t.unit.accesses.n, 2);
+	assert_true(t.unit.accesses.v[0].peer && t.unit.accesses.v[0].own);
+	assert_false(t.unit.accesses.v[1].peer);
+	unit_text_free(&t);
+}
+
 static void test_value_uniform_says_what_threads_share(void **state)
 {
 	(void)state;
@@ -320,6 +353,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_value_prints_what_is_known),
 		cmocka_unit_test(test_access_overlap_says_what_rules_out),
+		cmocka_unit_test(test_access_through_a_rank_mask_may_be_a_peers),
 		cmocka_unit_test(test_value_uniform_says_what_threads_share),
 	};
 

@@ -259,6 +259,8 @@ static bool see_apart(struct concrete *c, uint32_t insn)
 	uint32_t round = r->rounds[insn]++;
 	struct seen *seen = &r->seen[insn];
 
+	if (i->guard != NONE) /* seen in rounds only where it holds: not the same ones for all */
+		return true;
 	for (uint32_t k = 1; round < ROUNDS && k < i->count && k < OPERANDS; k++) {
 		const struct operand *o = insn_operand(c->fn, i, k);
 
