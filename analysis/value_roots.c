@@ -18,6 +18,8 @@ static uint64_t field_bit(uint32_t symbol, uint32_t first, int64_t offset)
 
 static uint64_t operand_roots(const struct values *vs, const struct operand *o)
 {
+	if (!o) /* too few operands: ptxas will say so */
+		return ROOT_UNKNOWN;
 	switch ((enum operand_kind)o->kind) {
 	case OPERAND_REG: {
 		if (o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands)
