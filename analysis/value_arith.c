@@ -55,7 +55,8 @@ static struct value evaluate_mad(const struct operation *op)
 	struct value a = operation_source(op, 0), b = operation_source(op, 1),
 		     c = operation_source(op, 2), idiom;
 
-	if (idiom_multiply_add(op->e, op->insn, &idiom))
+	if (idiom_multiply_add(op->e, op->insn, &idiom) ||
+		lockstep_evaluate(op->e, op->insn, &idiom))
 		return idiom;
 	struct operation wide = *op;
 	struct value p = product(op, &a, &b);
@@ -208,8 +209,12 @@ struct value operation_arithmetic(const struct operation *op)
 	b = operation_source(op, 1);
 	switch (op->insn->op) {
 	case OP_add:
+		if (lockstep_evaluate(op->e, op->insn, &v))
+			return v;
 		return sum(op, &a, &b);
 	case OP_sub:
+		if (lockstep_evaluate(op->e, op->insn, &v))
+			return v;
 		if (idiom_difference(op->e, insn_source(op->e.values->fn, op->insn, 0),
 			    insn_source(op->e.values->fn, op->insn, 1), &v)) {
 			b = difference(op, &a, &b);

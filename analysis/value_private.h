@@ -153,6 +153,12 @@ bool idiom_difference(
 	struct evaluation, const struct operand *a, const struct operand *b, struct value *);
 bool idiom_multiply_add(struct evaluation, const struct insn *, struct value *);
 
+/* value_lockstep.c: sums of two registers that move in step */
+#define LOCKSTEP_MOST 8
+bool lockstep_evaluate(struct evaluation, const struct insn *, struct value *);
+/* Nodes behind phis whose values that takes, LOCKSTEP_MOST at the most: returns how many. */
+uint32_t lockstep_reads(const struct values *, const struct insn *, uint32_t *nodes);
+
 bool idiom_align_up(struct evaluation, const struct insn *select, struct value *);
 
 /* value_derived.c */
@@ -188,6 +194,15 @@ struct value values_join(
 uint32_t node_bits(const struct values *, uint32_t node);
 
 /* value_trips.c */
+/* A constant as the text has it, in the instruction or in a mov before it. */
+bool trips_constant_of(const struct values *, const struct operand *, int64_t *);
+/* The node of an operand that is a whole register, or NONE. */
+uint32_t trips_plain_node(const struct values *, const struct operand *);
+/* node = result + constant, in full width, the constant added to *step; NONE: it is something else.
+ */
+uint32_t trips_step_back(const struct values *, uint32_t node, int64_t *step);
+/* The phi that `node` is a constant away from. */
+uint32_t trips_phi_below(const struct values *, uint32_t node, int64_t *step);
 void trips_find(struct values *);
 bool trips_is_back_edge(const struct values *, uint32_t block, uint32_t k);
 /* The first counter whose rounds bound a phi, or NONE; the others follow by `next`. */

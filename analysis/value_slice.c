@@ -60,8 +60,7 @@ static void need_roots(struct slicer *s, uint32_t i)
 	for (uint32_t k = 0; k < e->ntouches; k++) {
 		const struct touch *t = &e->touches[k];
 
-		if (!(t->spaces &
-			    (SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL | SPACE_LOCAL)) &&
+		if (!(t->spaces & (SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL | SPACE_LOCAL)) &&
 			!t->mbarrier)
 			continue;
 		need_numbered(s, insn, t->operand);
@@ -213,6 +212,10 @@ static void visit_node(struct solver *s, uint32_t node, bool fill)
 		return;
 	const struct insn *insn = &vs->fn->insns[n->insn];
 
+	uint32_t behind[LOCKSTEP_MOST];
+
+	for (uint32_t k = lockstep_reads(vs, insn, behind); k-- > 0;)
+		visit_source(vs, behind[k], node, fill);
 	if (insn_is_arithmetic(insn) || insn->op == OP_shfl)
 		for (uint32_t k = 1; k < insn->count; k++)
 			visit_operand(s, insn_operand(vs->fn, insn, k), node, fill, 0);
@@ -272,6 +275,10 @@ static void index_reads(struct values *vs)
 
 			for (uint32_t k = 1; k < insn->count; k++)
 				read_operand(vs, insn_operand(vs->fn, insn, k), 0);
+			uint32_t behind[LOCKSTEP_MOST];
+
+			for (uint32_t k = lockstep_reads(vs, insn, behind); k-- > 0;)
+				push_read(vs, behind[k]);
 			push_read(vs, vs->ssa.guard_of[n->insn]);
 			push_read(vs, n->previous);
 		}

@@ -13,8 +13,7 @@
 
 #define MOST_ROUNDS (1 << 24)
 
-/* A constant as the text has it, in the instruction or in a mov before it. */
-static bool constant_of(const struct values *vs, const struct operand *o, int64_t *c)
+bool trips_constant_of(const struct values *vs, const struct operand *o, int64_t *c)
 {
 	if (!o)
 		return false;
@@ -39,7 +38,7 @@ static bool constant_of(const struct values *vs, const struct operand *o, int64_
 	return true;
 }
 
-static uint32_t plain_node(const struct values *vs, const struct operand *o)
+uint32_t trips_plain_node(const struct values *vs, const struct operand *o)
 {
 	if (!o || o->kind != OPERAND_REG || o->imm || o->component || o->negated ||
 		vs->fn->regs[o->id].vector > 1)
@@ -49,8 +48,7 @@ static uint32_t plain_node(const struct values *vs, const struct operand *o)
 	return node < vs->nsolved ? node : NONE;
 }
 
-/* node = result + constant, in full width; NONE: it is something else. */
-static uint32_t step_back(const struct values *vs, uint32_t node, int64_t *step)
+uint32_t trips_step_back(const struct values *vs, uint32_t node, int64_t *step)
 {
 	const struct node *n = &vs->ssa.nodes[node];
 	uint32_t bits = node_bits(vs, node), from;
@@ -71,35 +69,34 @@ static uint32_t step_back(const struct values *vs, uint32_t node, int64_t *step)
 	case OP_LINK_MOV:
 		break;
 	case OP_add:
-		if (!constant_of(vs, b, &c)) {
+		if (!trips_constant_of(vs, b, &c)) {
 			a = b;
-			if (!constant_of(vs, insn_source(vs->fn, insn, 0), &c))
+			if (!trips_constant_of(vs, insn_source(vs->fn, insn, 0), &c))
 				return NONE;
 		}
 		break;
 	case OP_sub:
-		if (!constant_of(vs, b, &c))
+		if (!trips_constant_of(vs, b, &c))
 			return NONE;
 		c = -(int64_t)(uint64_t)c;
 		break;
 	default:
 		return NONE;
 	}
-	from = plain_node(vs, a);
+	from = trips_plain_node(vs, a);
 	if (from == NONE || node_bits(vs, from) != bits || c < -VALUE_FAR || c > VALUE_FAR)
 		return NONE;
 	*step += c;
 	return from;
 }
 
-/* The phi that `node` is a constant away from. */
-static uint32_t phi_below(const struct values *vs, uint32_t node, int64_t *step)
+uint32_t trips_phi_below(const struct values *vs, uint32_t node, int64_t *step)
 {
 	*step = 0;
 	for (uint32_t k = 0; node != NONE && k < 4; k++) {
 		if (vs->ssa.nodes[node].kind == NODE_PHI)
 			return node;
-		node = step_back(vs, node, step);
+		node = trips_step_back(vs, node, step);
 	}
 	return NONE;
 }
@@ -129,7 +126,7 @@ static bool find_step(const struct values *vs, uint32_t phi, int64_t *step)
 
 		if (!trips_is_back_edge(vs, n->block, k))
 			continue;
-		if (input >= vs->nsolved || phi_below(vs, input, &s) != phi)
+		if (input >= vs->nsolved || trips_phi_below(vs, input, &s) != phi)
 			return false;
 		s = in_width(s, bits);
 		if (ways++ && s != *step)
@@ -163,7 +160,7 @@ static void mark_compared(struct values *vs, uint32_t block, uint32_t predicate,
 	const struct insn *insn = &vs->fn->insns[vs->ssa.nodes[predicate].insn];
 
 	for (uint32_t k = 0; k < 3; k++) {
-		uint32_t node = plain_node(vs, insn_source(vs->fn, insn, k));
+		uint32_t node = trips_plain_node(vs, insn_source(vs->fn, insn, k));
 		int64_t step;
 
 		if (node == NONE)
@@ -173,7 +170,7 @@ static void mark_compared(struct values *vs, uint32_t block, uint32_t predicate,
 				mark_compared(vs, block, node, depth - 1);
 			continue;
 		}
-		uint32_t phi = insn->op == OP_setp ? phi_below(vs, node, &step) : NONE;
+		uint32_t phi = insn->op == OP_setp ? trips_phi_below(vs, node, &step) : NONE;
 
 		if (phi == NONE || vs->trip_of[phi] == NONE)
 			continue;

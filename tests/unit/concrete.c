@@ -113,10 +113,14 @@ struct machine {
 	uint64_t a, b, d; /* sources, cut to the width */
 };
 
+__extension__ typedef unsigned __int128 uwide;
+
 static uint64_t high_product(const struct machine *m)
 {
 	if (m->is_signed)
 		return (uint64_t)(sign(m->a, m->bits) * sign(m->b, m->bits) >> m->bits);
+	if (m->bits == 64)
+		return (uint64_t)((uwide)m->a * m->b >> 64);
 	return m->a * m->b >> m->bits;
 }
 

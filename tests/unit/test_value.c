@@ -24,6 +24,18 @@ struct row {
 	"setp.eq.s32 %p0, %r2, 0;\n@%p0 bra E;\n"
 #define TID "mov.u32 %r0, %tid.x;\n"
 
+#define IN_STEP(i, a) "mov.b64 %rd1, " i ";\nmov.b32 %r7, " a ";\nL:\n"
+#define THIRD                                                                                      \
+	"mul.hi.u64 %rd2, %rd1, -6148914691236517205;\nshr.u64 %rd2, %rd2, 1;\n"                   \
+	"cvt.u32.u64 %r3, %rd2;\n"
+#define FIFTH                                                                                      \
+	"mul.hi.u64 %rd2, %rd1, -3689348814741910323;\nshr.u64 %rd2, %rd2, 2;\n"                   \
+	"cvt.u32.u64 %r3, %rd2;\n"
+#define STAGE "mov.u32 %r8, tile;\nadd.s32 %r9, %r8, %r5;\nst.shared.u32 [%r9], 0;\n"
+#define NEXT(i, a)                                                                                 \
+	"add.s64 %rd1, %rd1, " i ";\nadd.s32 %r7, %r7, " a ";\nld.param.u32 %r1, [out];\n"         \
+	"setp.ne.s32 %p1, %r1, 0;\n@%p1 bra L;\n"
+
 static const struct row rows[] = {
 	{"thread index", TID "shl.b32 %r7, %r0, 4;\n" STORE "ret;", "tile+[0,2032]/16"},
 	{"a role test restricts it",
@@ -81,6 +93,26 @@ static const struct row rows[] = {
 		"ld.param.u32 %r1, [out];\nmul.hi.u32 %r2, %r1, 1321528390;\nshr.u32 %r3, %r2, 2;\n"
 		"mul.lo.s32 %r4, %r3, 13;\nsub.s32 %r7, %r1, %r4;\n" STORE "ret;",
 		"tile+[0,4294967295]"},
+	{"a stage's address that counts beside its index",
+		IN_STEP("0", "tile") THIRD "mul.lo.s32 %r4, %r3, 768;\nsub.s32 %r5, %r7, %r4;\n"
+					   "st.shared.u32 [%r5], 0;\n" NEXT("1", "256") "ret;",
+		"tile+[0,512]/256"},
+	{"that begins later, by a multiply-add",
+		IN_STEP("2", "640") THIRD
+		"mad.lo.s32 %r5, %r3, -192, %r7;\n" STAGE NEXT("1", "64") "ret;",
+		"tile+[512,640]/64"},
+	{"that steps twice as far",
+		IN_STEP("0", "0") THIRD
+		"mad.lo.s32 %r5, %r3, -192, %r7;\n" STAGE NEXT("1", "128") "ret;",
+		"tile+[-inf,2147483520]/64"},
+	{"whose index steps twice as far",
+		IN_STEP("0", "0") THIRD
+		"mad.lo.s32 %r5, %r3, -192, %r7;\n" STAGE NEXT("2", "64") "ret;",
+		"tile+[-inf,2147483584]/64"},
+	{"whose index is not divided by 3",
+		IN_STEP("0", "0") FIFTH
+		"mad.lo.s32 %r5, %r3, -192, %r7;\n" STAGE NEXT("1", "64") "ret;",
+		"tile+[-inf,2147483584]/64"},
 	{"an xor swizzle stays in its block",
 		TID "shl.b32 %r1, %r0, 4;\nshr.u32 %r2, %r1, 3;\nand.b32 %r3, %r2, 112;\nxor.b32 "
 		    "%r7, %r1, %r3;\n" STORE "ret;",

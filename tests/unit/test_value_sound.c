@@ -464,6 +464,71 @@ static void remainder_loop(struct writer *w, uint32_t depth)
 	put(w, "X%u:\n", l.label);
 }
 
+/* a - (i / 3) * product, in the forms that compilers give it. */
+static void put_lockstep(struct writer *w, uint32_t a, uint32_t i, int64_t product)
+{
+	uint32_t d = pick(w, REGS);
+
+	if (pick(w, 4))
+		put(w,
+			"mul.hi.u64 %%rd19, %%rd%u, -6148914691236517%u;\nshr.u64 %%rd19, %%rd19, "
+			"1;\ncvt.u32.u64 %%r49, %%rd19;\n",
+			i, pick(w, 10) ? 205 : 215);
+	else
+		put(w,
+			"cvt.u32.u64 %%r48, %%rd%u;\nmul.hi.u32 %%r49, %%r48, 2863311531;\nshr.u32 "
+			"%%r49, %%r49, 1;\n",
+			i);
+	switch (pick(w, 3)) {
+	case 0:
+		put(w, "mad.lo.s32 %%r%u, %%r49, %" PRId64 ", %%r%u;\n", d, -product, a);
+		break;
+	case 1:
+		put(w, "mul.lo.s32 %%r48, %%r49, %" PRId64 ";\nsub.s32 %%r%u, %%r%u, %%r48;\n",
+			product, d, a);
+		break;
+	default:
+		put(w, "mul.lo.s32 %%r48, %%r49, %" PRId64 ";\nsub.s32 %%r48, %%r2, %%r48;\n",
+			product);
+		put(w, "add.s32 %%r%u, %%r48, %%r%u;\n", d, a);
+	}
+}
+
+/* A stage's address beside its index, perhaps in a loop in a loop; now and then not in step. */
+static void lockstep_loop(struct writer *w, uint32_t depth)
+{
+	uint32_t label = w->labels++, counter = 24 + w->counters++ % 10, i = 15 + label % 4,
+		 a = 34 + label % 6, nested = pick(w, 3) == 0;
+	int64_t k = 8 << pick(w, 4), from = pick(w, 4) ? 0 : (int64_t)pick(w, 7);
+	char start[32];
+
+	put(w, "mov.b64 %%rd%u, %" PRId64 ";\n", i, from);
+	put(w, "mov.b32 %%r%u, %s;\n", a, pick(w, 3) ? "tile" : source(w, start));
+	put(w, "mov.b32 %%r%u, 0;\n", counter);
+	if (nested) {
+		put(w, "O%u:\n", label);
+		if (pick(w, 2)) /* made anew from the index */
+			put(w,
+				"cvt.u32.u64 %%r49, %%rd%u;\nshl.b32 %%r48, %%r49, %u;\nadd.s32 "
+				"%%r%u, %%r48, %%r2;\n",
+				i, (uint32_t)__builtin_ctzll((uint64_t)k), a);
+	}
+	put(w, "N%u:\n", label);
+	put_lockstep(w, a, i, 3 * k + (pick(w, 10) ? 0 : 4));
+	if (depth < 3 && pick(w, 2))
+		block(w, depth + 1);
+	put(w, "add.s32 %%r%u, %%r%u, 1;\n", counter, counter);
+	if (!pick(w, 10)) /* one of them stands still now and then */
+		put(w, "setp.lt.s32 %%p8, %%r%u, 3;\n@%%p8 ", pick(w, REGS));
+	put(w, "add.s64 %%rd%u, %%rd%u, 1;\n", i, i);
+	put(w, "add.s32 %%r%u, %%r%u, %" PRId64 ";\n", a, a, k + (pick(w, 10) ? 0 : 4));
+	put(w, "setp.lt.s32 %%p9, %%r%u, %u;\n", counter, 2 + pick(w, 6));
+	put(w, "and.b32 %%r49, %%r%u, 1;\nsetp.eq.s32 %%p8, %%r49, 0;\n", counter);
+	if (nested)
+		put(w, "and.pred %%p8, %%p8, %%p9;\n@%%p8 bra O%u;\n", label);
+	put(w, "@%%p9 bra N%u;\n", label);
+}
+
 static void branch(struct writer *w, uint32_t depth)
 {
 	uint32_t label = w->labels++, p = pick(w, 5);
@@ -488,6 +553,8 @@ static void block(struct writer *w, uint32_t depth)
 		w->left--;
 		if (kind == 0 && depth < 3 && pick(w, 3))
 			loop(w, depth);
+		else if (kind == 0 && depth < 3 && pick(w, 2))
+			lockstep_loop(w, depth);
 		else if (kind == 0 && depth < 3)
 			remainder_loop(w, depth);
 		else if (kind <= 2 && depth < 4)
