@@ -330,12 +330,12 @@ static void step_truths(struct check_walk *w, uint32_t insn)
 	if (!d0 || d0->kind == OPERAND_MEM ||
 		(d0->kind == OPERAND_REG && w->unit->fn->regs[d0->id].bits > 16))
 		return;
-	regs_of(w->unit->fn, i, w->unit->arena, &w->regs);
-	uint8_t made = w->regs.defs.n == 1 ? truth_of_definition(w, i) : CHECK_TRUE | CHECK_FALSE;
+	regs_defined(w->unit->fn, i, w->unit->arena, &w->defined);
+	uint8_t made = w->defined.n == 1 ? truth_of_definition(w, i) : CHECK_TRUE | CHECK_FALSE;
 
-	for (uint32_t d = 0; d < w->regs.defs.n; d++)
+	for (uint32_t d = 0; d < w->defined.n; d++)
 		for (uint32_t k = 0; k < w->ntracked; k++) {
-			if (w->tracked[k].reg != w->regs.defs.v[d])
+			if (w->tracked[k].reg != w->defined.v[d])
 				continue;
 			w->now[k] = made | (i->guard != NONE ? w->now[k] : 0);
 			if (w->tracked[k].is_condition)
@@ -548,13 +548,13 @@ struct check_defs check_prepare(struct unit *unit)
 		.queue = ARENA_NEW(unit->arena, uint32_t, entries),
 		.queued = ARENA_NEW(unit->arena, bool, entries),
 		.steps = ARENA_NEW(unit->arena, uint64_t, 1)};
-	struct insn_regs regs = {0};
+	struct reg_list defined = {0};
 
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		regs_of(unit->fn, &unit->fn->insns[i], unit->arena, &regs);
-		for (uint32_t k = 0; k < regs.defs.n; k++) {
-			defs.n[regs.defs.v[k]]++;
-			defs.at[regs.defs.v[k]] = i;
+		regs_defined(unit->fn, &unit->fn->insns[i], unit->arena, &defined);
+		for (uint32_t k = 0; k < defined.n; k++) {
+			defs.n[defined.v[k]]++;
+			defs.at[defined.v[k]] = i;
 		}
 	}
 	find_flags(unit, &defs);

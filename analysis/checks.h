@@ -58,7 +58,7 @@ struct check_walk {
 	uint8_t *now;	 /* by tracked register, where the walk stands */
 	uint8_t context; /* enum check_context, where the walk stands */
 	bool site_runs;	 /* what is tried when the site's guard is not known */
-	struct insn_regs regs;
+	struct reg_list defined;
 };
 
 struct check_list {

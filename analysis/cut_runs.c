@@ -28,16 +28,26 @@ static void number_preds(struct runs *runs, struct arena *arena)
 /* A number that is equal where the same demands are pending, and 0 where none is. */
 static uint64_t *signatures(const struct runs *runs, struct arena *arena)
 {
-	uint64_t *signature = ARENA_NEW(arena, uint64_t, runs->graph->n + 1);
+	uint32_t nwords = (runs->graph->n + 63) / 64;
+	uint64_t *signature = ARENA_NEW(arena, uint64_t, (size_t)nwords * 64 + 1);
 	uint64_t mix = UINT64_C(0x9e3779b97f4a7c15);
 
 	for (uint32_t d = 0; d < runs->ndemands; d++) {
 		struct bits pending = runs->demands[d].pending;
 
 		mix ^= mix << 13, mix ^= mix >> 7, mix ^= mix << 17;
-		for (uint32_t p = bits_next(pending, 0); p < runs->graph->n;
-			p = bits_next(pending, p + 1))
-			signature[p] += mix;
+		for (uint32_t w = 0; w < nwords && w < pending.nwords; w++) {
+			uint64_t *of = signature + (size_t)w * 64;
+			uint64_t word = pending.words[w];
+
+			if (word == UINT64_MAX) { /* pending over long stretches, mostly */
+				for (uint32_t i = 0; i < 64; i++)
+					of[i] += mix;
+				continue;
+			}
+			for (; word; word &= word - 1)
+				of[__builtin_ctzll(word)] += mix;
+		}
 	}
 	return signature;
 }

@@ -56,19 +56,25 @@ bool regs_first_is_destination(const struct function *fn, const struct insn *ins
 		first->kind == OPERAND_PAIR || first->kind == OPERAND_SINK;
 }
 
+void regs_defined(const struct function *fn, const struct insn *insn, struct arena *arena,
+	struct reg_list *defs)
+{
+	defs->n = 0;
+	if (regs_first_is_destination(fn, insn))
+		collect(fn, insn_operand(fn, insn, 0), arena, defs, 0);
+}
+
 void regs_of(const struct function *fn, const struct insn *insn, struct arena *arena,
 	struct insn_regs *out)
 {
 	uint32_t first_use = 0;
 
-	out->defs.n = out->uses.n = 0;
+	out->uses.n = 0;
+	regs_defined(fn, insn, arena, &out->defs);
 	if (regs_first_is_destination(fn, insn)) {
-		const struct operand *d = insn_operand(fn, insn, 0);
-
-		collect(fn, d, arena, &out->defs, 0);
 		first_use = 1;
 		if (insn->op == OP_wgmma) /* D is accumulated in place (ISA 9.7.15.5) */
-			collect(fn, d, arena, &out->uses, 0);
+			collect(fn, insn_operand(fn, insn, 0), arena, &out->uses, 0);
 	}
 	for (uint32_t i = first_use; i < insn->count; i++)
 		collect(fn, insn_operand(fn, insn, i), arena, &out->uses, 0);

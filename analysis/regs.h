@@ -15,5 +15,7 @@ struct insn_regs {
 
 /* Refills `out`, whose arrays grow on the arena and are used again by the next call. */
 void regs_of(const struct function *, const struct insn *, struct arena *, struct insn_regs *out);
+/* The definitions alone. */
+void regs_defined(const struct function *, const struct insn *, struct arena *, struct reg_list *);
 /* Its operand 0 is written (and, but for accumulators, not read). */
 bool regs_first_is_destination(const struct function *, const struct insn *);
