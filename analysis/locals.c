@@ -28,6 +28,7 @@ struct slot {
 
 struct locals {
 	struct unit *unit;
+	const struct linked *linked;
 	struct function *fn;
 	const struct values *values;
 	bool *holds;	  /* by register: may be made from the address of a local variable */
@@ -245,6 +246,52 @@ static void claim(struct locals *l, const struct place *p, bool moves)
 		l->bytes[first + b] = l->nslots - 1 + FIRST_SLOT;
 }
 
+static bool is_harmless_call(const struct locals *l, uint32_t i)
+{
+	for (uint32_t k = 0; k < l->linked->ncalls; k++)
+		if (l->linked->calls[k].call == i)
+			return false;
+	for (uint32_t k = 0; k < l->linked->nunknown_calls; k++)
+		if (l->linked->unknown_calls[k] == i)
+			return false;
+	return true;
+}
+
+static bool mentions(
+	const struct locals *l, const struct operand *o, uint32_t symbol, uint32_t depth)
+{
+	if (o->kind == OPERAND_SYMBOL && o->id == symbol)
+		return true;
+	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
+		if (mentions(l, operand_child(l->fn, o, i), symbol, depth + 1))
+			return true;
+	return false;
+}
+
+/* A store of an argument that only callees see which neither write through it nor keep it: printf
+ * reads what its buffer holds. */
+static bool is_harmless_argument(const struct locals *l, const struct insn *store)
+{
+	const struct operand *o = operand_child(l->fn, insn_operand(l->fn, store, 0), 0);
+
+	if (!o || o->kind != OPERAND_SYMBOL)
+		return false;
+	const struct symbol *symbol = function_symbol(l->fn, o->id);
+
+	if (symbol->kind != SYMBOL_VAR || symbol->space != SPACE_PARAM)
+		return false;
+	for (uint32_t i = 0; i < l->fn->ninsns; i++) {
+		const struct insn *insn = &l->fn->insns[i];
+		bool any = false;
+
+		for (uint32_t k = 0; k < insn->count && insn->op != OP_st; k++)
+			any |= mentions(l, insn_operand(l->fn, insn, k), o->id, 0);
+		if (any && (insn->op != OP_call || !is_harmless_call(l, i)))
+			return false;
+	}
+	return true;
+}
+
 /* All stores that local addresses reach. */
 static void claim_stores(struct locals *l)
 {
@@ -260,7 +307,8 @@ static void claim_stores(struct locals *l)
 		bool to_local = holds(l, insn_operand(l->fn, insn, bracket), 0);
 
 		if (!to_local) {
-			l->lost |= holds(l, insn_operand(l->fn, insn, !bracket), 0);
+			l->lost |= holds(l, insn_operand(l->fn, insn, !bracket), 0) &&
+				   !is_harmless_argument(l, insn);
 			continue;
 		}
 		if (find_place(l, i, bracket, &p))
@@ -399,7 +447,7 @@ static bool promote(struct locals *l)
 
 void locals_solve(struct unit *unit, struct linked *linked)
 {
-	struct locals l = {.unit = unit, .fn = &linked->fn};
+	struct locals l = {.unit = unit, .linked = linked, .fn = &linked->fn};
 	struct function before = linked->fn;
 	struct effect *effects;
 
