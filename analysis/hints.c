@@ -6,6 +6,8 @@
  */
 #include "analysis/hints.h"
 
+#include "analysis/points.h"
+
 #include <stdlib.h>
 
 static int by_place(const void *a, const void *b)
@@ -198,6 +200,17 @@ void hints_read(const struct function *fn, struct effect *effects, struct arena 
 	mark_ranges(fn, map);
 }
 
+/* The next instruction that a finding names. A fence counts only where it follows at once: a rewrite
+ * may have put it before the access that the hint is for. */
+static uint32_t next_named(const struct unit *unit, struct bits named, uint32_t k)
+{
+	uint32_t to = bits_next(named, k);
+
+	while (to != NONE && to != k && fence_is_proxy((enum fence_kind)unit->effects[to].fence))
+		to = bits_next(named, to + 1);
+	return to;
+}
+
 void hints_ignore(const struct unit *unit, struct bits named, struct hint_map *map)
 {
 	const struct cfg *cfg = &unit->cfg;
@@ -211,7 +224,7 @@ void hints_ignore(const struct unit *unit, struct bits named, struct hint_map *m
 
 				if (use->hint->kind != HINT_IGNORE || use->invalid)
 					continue;
-				uint32_t to = bits_next(named, k);
+				uint32_t to = next_named(unit, named, k);
 
 				if (to >= end || map->leave[to] & LEAVE_EDGES)
 					continue;

@@ -90,11 +90,36 @@ static void place_hints(struct build *b)
 	}
 }
 
+static bool only_blanks(struct slice text)
+{
+	return strspn(text.text, " \t\r\n\f") >= text.size;
+}
+
+/* What is put before an instruction goes before its `ignore` too, which would speak of the new text
+ * else. */
+static void insert_before_hints(struct build *b)
+{
+	struct function *fn = b->fn;
+
+	for (uint32_t i = fn->nhints; i-- > 0;) {
+		const struct hint *hint = &fn->hints[i];
+
+		if (hint->kind != HINT_IGNORE || hint->before >= fn->ninsns)
+			continue;
+		struct insn *insn = &fn->insns[hint->before];
+
+		if (hint->at.end <= insn->insert_at &&
+			only_blanks(build_text(b, (struct span){hint->at.end, insn->insert_at})))
+			insn->insert_at = hint->at.begin;
+	}
+}
+
 void build_body_finish(struct build *b, struct span body)
 {
 	scope_close(&b->scope, b->table_entries);
 	check_references(b);
 	place_hints(b);
+	insert_before_hints(b);
 	b->fn->end_at = (struct span){body.end - 1, body.end};
 }
 
