@@ -404,13 +404,44 @@ static void make_load(struct maker *m, const struct who *who)
 	put(m, "\txor.b32 %%phase, %%phase, 1;")->op = OP_PHASE;
 }
 
+/* Two sets of warps, each with a leader between barriers of its own; something may go around it. */
+static void make_groups(struct maker *m, const struct who *who)
+{
+	struct roles r = roles_of(m, who);
+	int one = label(m), end = label(m),
+	    mb = chance(m, 50) ? mbarrier_of(m, r.writers.warps) : NONE;
+	bool before = chance(m, 30), between = chance(m, 50);
+	put_jump(m, on(r.pred), one);
+	if (mb != NONE && before)
+		put_mb_arrive(m, (struct step){.barrier = mb});
+	make_elected(m, &r.writers);
+	if (mb != NONE && !before)
+		put_mb_arrive(m, (struct step){.barrier = mb});
+	if (chance(m, 30))
+		make_elected(m, &r.writers);
+	put_jump(m, always(), end);
+	put_label(m, one);
+	if (mb != NONE && !between)
+		put_mb_wait(m, (struct step){.barrier = mb});
+	if (chance(m, 70))
+		make_elected(m, &r.issuers);
+	if (mb != NONE && between)
+		put_mb_wait(m, (struct step){.barrier = mb});
+	chance(m, 50) ? make_elected(m, &r.issuers) : put_async(m, &r.issuers);
+	put_label(m, end);
+	if (chance(m, 40))
+		put_barrier(m, who);
+	if (chance(m, 60))
+		put_async(m, who);
+}
+
 static void make_led(struct maker *m, const struct who *who, bool many)
 {
 	uint32_t before = m->more;
 	int k = below(m, 100);
 	if (k < 40 && many) {
 		m->more |= bit(FEATURE_LEADER_MBARRIER);
-		make_leader_mbarriers(m, who);
+		k < 25 ? make_leader_mbarriers(m, who) : make_groups(m, who);
 	} else {
 		m->more |= bit(FEATURE_LEADER);
 		k < 50 && many ? make_elected_roles(m, who)

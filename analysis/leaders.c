@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: hand-offs and fences of a unit. Out: the barriers whose threads are known one by one, and the
+ * threads that may fence for them. A set of threads is known if no more threads can come to the
+ * barriers of its id than their count asks for: then each of them takes part every time.
+ */
+#include "analysis/leaders.h"
+
+struct set { /* of threads */
+	uint64_t w[THREADS_MAX / 64];
+};
+
+struct group {
+	struct set threads;
+	uint32_t epoch;
+};
+
+struct finder {
+	struct unit *unit;
+	const struct handoffs *h;
+	struct leaders *out;
+	struct group groups[EPOCHS_MAX * GROUPS_MAX];
+	uint32_t ngroups;
+	uint32_t most; /* threads of a CTA */
+	bool exact, numbered, elects;
+	bool named; /* all that can come to a named barrier is in view */
+	struct bits placed;
+};
+
+static bool set_has(const struct set *s, uint32_t t)
+{
+	return s->w[t / 64] >> (t % 64) & 1;
+}
+
+static void set_add(struct set *s, uint32_t t)
+{
+	s->w[t / 64] |= UINT64_C(1) << (t % 64);
+}
+
+static bool has_warp(const struct set *s, uint32_t t)
+{
+	return (uint32_t)(s->w[t / 64] >> (t & 32)) == UINT32_MAX;
+}
+
+static bool is_empty(const struct set *s)
+{
+	uint64_t any = 0;
+
+	for (uint32_t i = 0; i < THREADS_MAX / 64; i++)
+		any |= s->w[i];
+	return !any;
+}
+
+/* ---- the threads of named barriers ---- */
+
+static const struct operand *id_operand(const struct finder *f, uint32_t insn)
+{
+	const struct effect *e = &f->unit->effects[insn];
+
+	return e->barrier_operand == UINT8_MAX
+		       ? NULL
+		       : insn_operand(f->unit->fn, &f->unit->fn->insns[insn], e->barrier_operand);
+}
+
+/* Threads that the barrier counts, if it is one that all its threads wait at; 0. */
+static uint32_t counted(const struct finder *f, const struct sync_site *s)
+{
+	const struct insn *insn = &f->unit->fn->insns[s->insn];
+	const struct effect *e = &f->unit->effects[s->insn];
+
+	if (s->kind != SYNC_BAR || s->unknown || s->full || insn->guard != NONE ||
+		e->count_operand == UINT8_MAX ||
+		!(insn->op == OP_bar || insn_has(insn, MOD_aligned)))
+		return 0;
+	const struct operand *count = insn_operand(f->unit->fn, insn, e->count_operand);
+	struct value v = value_of(f->unit->values, s->insn, count);
+
+	return v.base == BASE_NUMBER && v.lo == v.hi && v.lo > 0 && v.lo <= THREADS_MAX &&
+			       v.lo % 32 == 0
+		       ? (uint32_t)v.lo
+		       : 0;
+}
+
+/* Adds the threads that can come to a site to the sets of the ids that it has for them. */
+static bool add_site(struct finder *f, const struct sync_site *s, struct set *by_id)
+{
+	const struct operand *o = id_operand(f, s->insn);
+
+	for (uint32_t t = 0; t < f->most; t++) {
+		struct thread thread = {(uint16_t)t, false};
+		int64_t id;
+
+		if (!thread_reaches(f->unit->values, thread, s->block))
+			continue;
+		if (!o || !thread_number(f->unit->values, t, s->insn, o, &id) || id < 0 ||
+			id >= GROUPS_MAX)
+			return false;
+		for (int64_t other = 0; other < GROUPS_MAX; other++)
+			if (other != id && set_has(&by_id[other], t))
+				return false; /* none of one fixed set */
+		set_add(&by_id[id], t);
+	}
+	return true;
+}
+
+/* As many as the barrier counts, in whole warps; or none at all. */
+static bool complete(const struct set *s, uint32_t count)
+{
+	uint32_t n = 0;
+
+	for (uint32_t t = 0; t < THREADS_MAX; t += 32) {
+		if (has_warp(s, t))
+			n += 32;
+		else if ((uint32_t)(s->w[t / 64] >> (t & 32)))
+			return false;
+	}
+	return !n || n == count;
+}
+
+/* The sets of epoch e are those from number `from` on. */
+static bool same_sets(const struct finder *f, uint32_t e, uint32_t from)
+{
+	uint32_t first = 0, n = f->ngroups - from;
+
+	while (f->groups[first].epoch != e)
+		first++;
+	for (uint32_t i = 0; i < n; i++)
+		if (f->groups[first + i].epoch != e ||
+			memcmp(&f->groups[first + i].threads, &f->groups[from + i].threads,
+				sizeof(struct set)) != 0)
+			return false;
+	return f->groups[first + n].epoch != e;
+}
+
+/* Barriers of the same threads under other ids are meetings of the same epoch. */
+static void find_epoch(struct finder *f, uint32_t barrier)
+{
+	struct set by_id[GROUPS_MAX] = {0};
+	uint32_t count = 0, epoch = f->out->nepochs;
+
+	for (uint32_t i = 0; i < f->h->n; i++) {
+		const struct sync_site *s = &f->h->sites[i];
+
+		if (s->barrier != barrier)
+			continue;
+		uint32_t n = counted(f, s);
+
+		if (!n || (count && n != count) || !add_site(f, s, by_id))
+			return;
+		count = n;
+	}
+	for (uint32_t id = 0; id < GROUPS_MAX; id++)
+		if (!complete(&by_id[id], count))
+			return;
+	uint32_t before = f->ngroups;
+
+	for (uint32_t id = 0; id < GROUPS_MAX; id++)
+		if (!is_empty(&by_id[id]))
+			f->groups[f->ngroups++] = (struct group){by_id[id], epoch};
+	if (before == f->ngroups)
+		return;
+	for (uint32_t known = 1; known < f->out->nepochs && epoch == f->out->nepochs; known++)
+		if (same_sets(f, known, before))
+			epoch = known;
+	if (epoch == f->out->nepochs)
+		f->out->nepochs++;
+	else
+		f->ngroups = before;
+	for (uint32_t i = 0; i < f->h->n; i++)
+		if (f->h->sites[i].barrier == barrier)
+			f->out->epoch_of[i] = (uint8_t)epoch;
+}
+
+static void find_epochs(struct finder *f)
+{
+	struct leaders *l = f->out;
+
+	l->epoch_of = ARENA_NEW(f->unit->arena, uint8_t, f->h->n + 1);
+	for (uint32_t i = 0; i < f->h->n; i++)
+		l->epoch_of[i] = f->h->sites[i].full ? 0 : EPOCHS_MAX;
+	l->nepochs = 1;
+	memset(&f->groups[0].threads, 0xff, sizeof(f->groups[0].threads));
+	f->groups[0].epoch = 0;
+	f->ngroups = 1;
+	for (uint32_t i = 0; i < f->h->n && l->nepochs < EPOCHS_MAX && f->named; i++) {
+		uint32_t barrier = f->h->sites[i].barrier;
+		bool first = barrier != NONE;
+
+		for (uint32_t k = 0; k < i && first; k++)
+			first = f->h->sites[k].barrier != barrier;
+		if (first && !budget_spent(f->unit->budget))
+			find_epoch(f, barrier);
+	}
+}
+
+/* ---- leaders ---- */
+
+static void add_leader(struct finder *f, uint32_t tid, bool elected)
+{
+	struct leaders *l = f->out;
+
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->v[i].tid == tid && l->v[i].elected == elected)
+			return;
+	if (l->n < LEADERS_MAX)
+		l->v[l->n++] = (struct thread){(uint16_t)tid, elected};
+}
+
+static bool comes(const struct finder *f, struct thread t, uint32_t insn, bool guarded)
+{
+	return (!guarded || thread_runs(f->unit->values, t, insn) != TRUTH_NO) &&
+	       thread_reaches(f->unit->values, t, f->unit->cfg.block_of[insn]);
+}
+
+/* The first thread of each set, and the first warp's elected one, that can come to the fence. */
+static void leaders_of_fence(struct finder *f, uint32_t insn, bool guarded)
+{
+	for (uint32_t g = 0; g < f->ngroups; g++) {
+		bool thread = false, elected = !f->elects;
+
+		for (uint32_t t = 0; t < f->most && !(thread && elected); t++) {
+			if (!set_has(&f->groups[g].threads, t))
+				continue;
+			if (!thread &&
+				comes(f, (struct thread){(uint16_t)t, false}, insn, guarded)) {
+				add_leader(f, t, false);
+				thread = true;
+			}
+			if (!elected && t % 32 == 0 &&
+				comes(f, (struct thread){(uint16_t)t, true}, insn, guarded)) {
+				add_leader(f, t, true);
+				elected = true;
+			}
+			if (!f->numbered)
+				break; /* only the first thread is known */
+		}
+	}
+}
+
+static void find_leaders(struct finder *f, const struct fence_view *view)
+{
+	const struct unit *unit = f->unit;
+
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+		uint8_t fence = view && view->existing ? view->existing[i] : unit->effects[i].fence;
+
+		if (unit->cfg.block_of[i] == NONE)
+			continue;
+		if (bits_has(f->placed, i))
+			leaders_of_fence(f, i, false);
+		if (fence != FENCE_NONE)
+			leaders_of_fence(f, i, true);
+	}
+}
+
+/* Lanes of one warp may part on the way to where it leaves: then the others meet without it. */
+static bool parts(const struct finder *f, struct thread t, uint32_t insn)
+{
+	const struct unit *unit = f->unit;
+	struct operand guard = {.kind = OPERAND_REG, .id = unit->fn->insns[insn].guard};
+	struct thread warp = {t.tid, true};
+
+	return guard.id != NONE && !value_uniform(unit->values, insn, &guard) &&
+	       thread_runs(unit->values, warp, insn) == TRUTH_OPEN;
+}
+
+static bool may_leave_alone(const struct finder *f, struct thread t)
+{
+	const struct cfg *cfg = &f->unit->cfg;
+
+	for (uint32_t x = 0; x < cfg->n; x++) {
+		if (!cfg->blocks[x].exits || !thread_reaches(f->unit->values, t, x))
+			continue;
+		if (cfg->blocks[x].count && cfg->blocks[x].succ.n &&
+			parts(f, t, cfg->blocks[x].first + cfg->blocks[x].count - 1))
+			return true;
+		for (uint32_t b = x; b != NONE && b; b = cfg->blocks[b].idom) {
+			const struct block *block = &cfg->blocks[b];
+
+			if (block->pred.n != 1 || cfg_postdominates(cfg, b, block->pred.v[0]))
+				continue;
+			const struct block *p = &cfg->blocks[block->pred.v[0]];
+
+			if (p->succ.n > 1 && parts(f, t, p->first + p->count - 1))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The leader takes part in every meeting of the set. */
+static bool is_member(const struct finder *f, const struct group *g, struct thread t)
+{
+	bool exists = !t.tid || (f->exact && t.tid < f->most);
+
+	if (!g->epoch) /* all that there are; who has left is looked for elsewhere */
+		return exists;
+	if (t.elected ? !has_warp(&g->threads, t.tid) : !set_has(&g->threads, t.tid))
+		return false;
+	return (exists || t.elected || t.tid % 32 == 0) && !may_leave_alone(f, t);
+}
+
+static void find_members(struct finder *f)
+{
+	struct leaders *l = f->out;
+
+	for (uint32_t g = 0; g < f->ngroups; g++) {
+		struct epoch *e = &l->epochs[f->groups[g].epoch];
+		uint32_t *members = &e->members[e->ngroups++];
+
+		for (uint32_t i = 0; i < l->n; i++)
+			if (is_member(f, &f->groups[g], l->v[i]))
+				*members |= UINT32_C(1) << i;
+	}
+}
+
+/* ---- where they can be ---- */
+
+/* Blocks that leader i comes to over edges that it may take. */
+static void walk(struct finder *f, uint32_t i, uint32_t *stack)
+{
+	const struct cfg *cfg = &f->unit->cfg;
+	struct leaders *l = f->out;
+	uint32_t top = 0, bit = UINT32_C(1) << i;
+
+	l->cannot[0] &= ~bit;
+	stack[top++] = 0;
+	while (top) {
+		uint32_t b = stack[--top];
+
+		for (uint32_t k = 0; k < cfg->blocks[b].succ.n; k++) {
+			uint32_t to = cfg->blocks[b].succ.v[k];
+
+			if (thread_takes(f->unit->values, l->v[i], b, k) == TRUTH_NO) {
+				l->not_along[b][k] |= bit;
+				continue;
+			}
+			if (!(l->cannot[to] & bit))
+				continue;
+			l->cannot[to] &= ~bit;
+			stack[top++] = to;
+		}
+	}
+}
+
+static void find_ways(struct finder *f)
+{
+	const struct unit *unit = f->unit;
+	struct leaders *l = f->out;
+	uint32_t *stack = ARENA_NEW(unit->arena, uint32_t, unit->cfg.n + 1);
+
+	l->cannot = ARENA_NEW(unit->arena, uint32_t, unit->cfg.n + 1);
+	l->not_along = arena_alloc(unit->arena, sizeof(*l->not_along) * (unit->cfg.n + 1));
+	l->runs = ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns + 1);
+	for (uint32_t b = 0; b < unit->cfg.n; b++)
+		l->cannot[b] = (UINT32_C(1) << l->n) - 1;
+	for (uint32_t i = 0; i < l->n; i++)
+		walk(f, i, stack);
+	for (uint32_t k = 0; k < unit->fn->ninsns; k++)
+		for (uint32_t i = 0; i < l->n && unit->effects[k].fence != FENCE_NONE; i++)
+			if (unit->cfg.block_of[k] != NONE &&
+				thread_runs(unit->values, l->v[i], k) == TRUTH_YES)
+				l->runs[k] |= UINT32_C(1) << i;
+}
+
+void leaders_find(struct unit *unit, const struct handoffs *h, const struct fence_view *view,
+	struct leaders *out)
+{
+	struct finder *f = ARENA_NEW(unit->arena, struct finder, 1);
+	bool assumed;
+
+	*out = (struct leaders){0};
+	f->unit = unit;
+	f->h = h;
+	f->out = out;
+	f->most = threads_most(unit->values, &f->exact);
+	f->numbered = threads_numbered(unit->values, &assumed);
+	f->named = f->numbered && unit->options->cross_threads && !unit->nunmodelled &&
+		   unit->module->functions[unit->fn->index].is_entry;
+	f->placed = bits_new(unit->arena, unit->fn->ninsns + 1);
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
+		f->elects |= unit->fn->insns[i].op == OP_elect;
+	for (uint32_t i = 0; view && i < view->nplaced; i++)
+		bits_set(f->placed, view->placed[i].before);
+	find_epochs(f);
+	find_leaders(f, view);
+	find_members(f);
+	find_ways(f);
+	if (assumed && f->numbered && out->nepochs > 1)
+		out->assumptions = ASSUME_FLAT_BLOCK;
+	for (uint32_t i = 0; i < out->n && assumed && f->numbered; i++)
+		if (out->v[i].tid || out->v[i].elected)
+			out->assumptions = ASSUME_FLAT_BLOCK;
+}
+
+bool leaders_same(const struct leaders *a, const struct leaders *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++)
+		if (a->v[i].tid != b->v[i].tid || a->v[i].elected != b->v[i].elected)
+			return false;
+	return true;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Leaders and epochs: what a fence by one thread does for all. Threads that meet at a barrier, one of
+ * which fences, meet again: what any of them had done or acquired before the first meeting is then
+ * ordered before the fence and the fence before what follows the second (ptx-proxies 1.2). An epoch
+ * counts the meetings of one set of threads; a leader is one thread whose way is followed. A fence
+ * counts for an epoch if on every way that the leader can take from meeting to meeting one stands.
+ */
+#pragma once
+
+#include "analysis/flow.h"
+#include "analysis/handoff.h"
+#include "analysis/threads.h"
+
+#define LEADERS_MAX 16
+#define EPOCHS_MAX 8  /* number 0: the barriers of all threads */
+#define GROUPS_MAX 16 /* barrier ids of a CTA (ISA 9.7.13.1) */
+
+struct epoch {
+	uint32_t ngroups;             /* sets of threads that run the same code under different ids */
+	uint32_t members[GROUPS_MAX]; /* bit L: leader L takes part in every meeting of the set */
+};
+
+struct leaders {
+	struct thread v[LEADERS_MAX];
+	uint32_t n;
+	struct epoch epochs[EPOCHS_MAX];
+	uint32_t nepochs;
+	uint8_t *epoch_of;     /* by site: the epoch that begins there; EPOCHS_MAX: none */
+	uint32_t *runs;        /* by instruction: leaders for which its guard certainly holds */
+	uint32_t *cannot;      /* by block: leaders that never come there */
+	uint32_t (*not_along)[2]; /* by block: leaders that never take its first, second edge */
+	uint32_t assumptions;  /* enum assumption bits on which the numbers of threads rest */
+};
+
+/* Two bits for each leader of the set: shared and global. */
+static inline uint32_t leaders_spread(uint32_t set)
+{
+	uint32_t out = 0;
+
+	for (; set; set &= set - 1)
+		out |= UINT32_C(3) << 2 * (uint32_t)__builtin_ctz(set);
+	return out;
+}
+
+/* Of the fences in the text and those of the view (NULL: none). */
+void leaders_find(
+	struct unit *, const struct handoffs *, const struct fence_view *, struct leaders *);
+bool leaders_same(const struct leaders *, const struct leaders *);

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: SSA nodes and a thread. Out: the number that the node holds in this thread, if it is an
+ * expression over the thread's number and constants (ISA 9.7.1, 9.7.4, 9.7.7, 9.7.9). Invariant: a
+ * number is given only if it is the same at every execution; all else is open.
+ */
+#include "analysis/threads.h"
+
+#include "analysis/value_private.h"
+
+#define FUEL 256 /* nodes looked at for one answer */
+
+struct look {
+	const struct values *vs;
+	uint32_t tid;
+	bool elected;  /* elect.sync picks this lane */
+	bool numbered; /* %tid.x tells threads apart */
+	uint32_t fuel;
+};
+
+static struct look look_at(const struct values *vs, uint32_t tid, bool elected)
+{
+	bool assumed;
+
+	return (struct look){vs, tid, elected, threads_numbered(vs, &assumed), FUEL};
+}
+
+static uint64_t cut(uint64_t v, uint32_t bits)
+{
+	return bits >= 64 ? v : v & ((UINT64_C(1) << bits) - 1);
+}
+
+static int64_t as_signed(uint64_t v, uint32_t bits)
+{
+	if (bits >= 64)
+		return (int64_t)v;
+	v = cut(v, bits);
+	return v >> (bits - 1) & 1 ? (int64_t)(v | ~UINT64_C(0) << bits) : (int64_t)v;
+}
+
+static bool node_number(struct look *, uint32_t node, uint64_t *);
+
+static bool operand_number(struct look *l, const struct operand *o, uint64_t *out)
+{
+	if (!o || o->component)
+		return false;
+	switch ((enum operand_kind)o->kind) {
+	case OPERAND_IMM:
+		*out = (uint64_t)o->imm;
+		return true;
+	case OPERAND_SPECIAL:
+		*out = o->special == SPECIAL_TID_X ? l->tid : l->tid & 31;
+		return (o->special == SPECIAL_TID_X || o->special == SPECIAL_LANEID) &&
+		       (l->numbered || (!l->tid && !l->elected));
+	case OPERAND_REG:
+		if (o->imm || !node_number(l, l->vs->ssa.node_of[o - l->vs->fn->operands], out))
+			return false;
+		if (o->negated)
+			*out = l->vs->fn->regs[o->id].bits == 1 ? !*out : 0 - *out;
+		return true;
+	case OPERAND_SINK:
+	case OPERAND_FLOAT:
+	case OPERAND_SYMBOL:
+	case OPERAND_LABEL:
+	case OPERAND_MEM:
+	case OPERAND_LIST:
+	case OPERAND_PAIR:
+	case OPERAND_TUPLE:
+	case OPERAND_NAME:
+		break;
+	}
+	return false;
+}
+
+static bool source(struct look *l, const struct insn *insn, uint32_t k, uint64_t *out)
+{
+	return operand_number(l, insn_source(l->vs->fn, insn, k), out);
+}
+
+static bool compared(enum compare c, bool less, bool equal)
+{
+	switch (c) {
+	case COMPARE_EQ:
+		return equal;
+	case COMPARE_NE:
+		return !equal;
+	case COMPARE_LT:
+		return less;
+	case COMPARE_LE:
+		return less || equal;
+	case COMPARE_GT:
+		return !less && !equal;
+	case COMPARE_GE:
+		return !less;
+	case COMPARE_NONE:
+		break;
+	}
+	return false;
+}
+
+/* setp: the comparison, then its combination with a third source (ISA 9.7.7.2). */
+static bool comparison(struct look *l, const struct insn *insn, uint32_t slot, uint64_t *out)
+{
+	struct type type = insn_type(insn, 0);
+	bool is_unsigned, holds, other = true;
+	enum compare c = insn_compare(insn, &is_unsigned);
+	const struct operand *with = insn_source(l->vs->fn, insn, 2);
+	uint64_t a, b, p = 0;
+
+	if (!type.bits || type.is_float || c == COMPARE_NONE || !source(l, insn, 0, &a) ||
+		!source(l, insn, 1, &b))
+		return false;
+	a = cut(a, type.bits);
+	b = cut(b, type.bits);
+	holds = compared(c,
+		type.is_signed && !is_unsigned ? as_signed(a, type.bits) < as_signed(b, type.bits)
+					       : a < b,
+		a == b);
+	if (slot)
+		holds = !holds;
+	if (with) {
+		other = operand_number(l, with, &p);
+		if (insn_has(insn, MOD_and) && (!holds || other))
+			holds = holds && p;
+		else if (insn_has(insn, MOD_or) && (holds || other))
+			holds = holds || p;
+		else if (insn_has(insn, MOD_xor) && other)
+			holds = holds != (p != 0);
+		else
+			return false;
+	}
+	*out = holds;
+	return true;
+}
+
+/* and, or: one side may be enough. */
+static bool logic(struct look *l, const struct insn *insn, uint32_t bits, uint64_t *out)
+{
+	uint64_t a = 0, b = 0, all = cut(~UINT64_C(0), bits);
+	bool x = source(l, insn, 0, &a), y = source(l, insn, 1, &b);
+	uint64_t enough = insn->op == OP_and ? 0 : all;
+
+	if ((x && cut(a, bits) == enough) || (y && cut(b, bits) == enough)) {
+		*out = enough;
+		return true;
+	}
+	*out = insn->op == OP_and ? a & b : a | b;
+	return x && y;
+}
+
+/* Every lane of a warp takes part, so lane b's own value comes back (ISA 9.7.9.6). */
+static bool shuffled(struct look *l, const struct insn *insn, uint32_t slot, uint64_t *out)
+{
+	uint64_t lane, clamp, mask;
+	struct look there = *l;
+
+	if (slot || !insn_has(insn, MOD_idx) || !source(l, insn, 1, &lane) ||
+		!source(l, insn, 2, &clamp) || !source(l, insn, 3, &mask) || clamp != 31 ||
+		cut(mask, 32) != UINT32_MAX)
+		return false;
+	there.tid = (l->tid & ~UINT32_C(31)) | (lane & 31);
+	there.elected = l->elected && there.tid == l->tid;
+	bool known = source(&there, insn, 0, out);
+
+	l->fuel = there.fuel;
+	return known;
+}
+
+static bool divided(
+	const struct insn *insn, struct type type, uint64_t a, uint64_t b, uint64_t *out)
+{
+	a = cut(a, type.bits);
+	b = cut(b, type.bits);
+	if (!b || (type.is_signed && (as_signed(a, type.bits) < 0 || as_signed(b, type.bits) < 0)))
+		return false;
+	*out = insn->op == OP_div ? a / b : a % b;
+	return true;
+}
+
+static bool shifted(
+	const struct insn *insn, struct type type, uint64_t a, uint64_t b, uint64_t *out)
+{
+	bool left = insn->op == OP_shl;
+
+	b = cut(b, 32);
+	if (b >= type.bits) {
+		*out = !left && type.is_signed && as_signed(a, type.bits) < 0 ? ~UINT64_C(0) : 0;
+		return true;
+	}
+	*out = left		? a << b
+	       : type.is_signed ? (uint64_t)(as_signed(a, type.bits) >> b)
+				: cut(a, type.bits) >> b;
+	return true;
+}
+
+static bool product(
+	const struct insn *insn, struct type type, uint64_t a, uint64_t b, uint64_t *out)
+{
+	if (insn_has(insn, MOD_hi) || insn->nmods > 2)
+		return false;
+	if (insn_has(insn, MOD_wide))
+		*out = type.is_signed
+			       ? (uint64_t)(as_signed(a, type.bits) * as_signed(b, type.bits))
+			       : cut(a, type.bits) * cut(b, type.bits);
+	else
+		*out = a * b;
+	return true;
+}
+
+static bool two_sources(struct look *l, const struct insn *insn, struct type type, uint64_t *out)
+{
+	uint64_t a, b, c;
+
+	if (!source(l, insn, 0, &a) || !source(l, insn, 1, &b))
+		return false;
+	switch (insn->op) {
+	case OP_add:
+		*out = a + b;
+		return insn->nmods == 1;
+	case OP_sub:
+		*out = a - b;
+		return insn->nmods == 1;
+	case OP_xor:
+		*out = a ^ b;
+		return true;
+	case OP_shl:
+	case OP_shr:
+		return shifted(insn, type, a, b, out);
+	case OP_div:
+	case OP_rem:
+		return divided(insn, type, a, b, out);
+	case OP_mul:
+		return product(insn, type, a, b, out);
+	case OP_mad:
+		if (!product(insn, type, a, b, out) || !source(l, insn, 2, &c))
+			return false;
+		*out += c;
+		return true;
+	case OP_bfe:
+		if (type.is_signed || !source(l, insn, 2, &c))
+			return false;
+		b = cut(b, 8);
+		c = cut(c, 8);
+		*out = b >= type.bits ? 0 : cut(cut(a, type.bits) >> b, (uint32_t)c);
+		return c > 0;
+	default:
+		return false;
+	}
+}
+
+static bool converted(struct look *l, const struct insn *insn, uint64_t *out)
+{
+	struct type from = insn_type(insn, insn->op == OP_cvt), to = insn_type(insn, 0);
+
+	if (!from.bits || from.is_float || to.is_float || insn_has(insn, MOD_sat) ||
+		!source(l, insn, 0, out))
+		return false;
+	*out = from.is_signed ? (uint64_t)as_signed(*out, from.bits) : cut(*out, from.bits);
+	return true;
+}
+
+static bool selected(struct look *l, const struct insn *insn, uint64_t *out)
+{
+	uint64_t p;
+
+	return source(l, insn, 2, &p) && source(l, insn, p ? 0 : 1, out);
+}
+
+static bool definition(struct look *l, const struct insn *insn, uint32_t slot, uint64_t *out)
+{
+	struct type type = insn_type(insn, 0);
+	uint64_t mask;
+
+	switch (insn->op) {
+	case OP_setp:
+		return comparison(l, insn, slot, out);
+	case OP_shfl:
+		return shuffled(l, insn, slot, out);
+	case OP_elect: /* the same lane for the same lanes, every time (ISA 9.7.14.3) */
+		*out = 1;
+		return l->elected && slot == 1 && source(l, insn, 0, &mask) &&
+		       cut(mask, 32) == UINT32_MAX;
+	default:
+		break;
+	}
+	if (slot || !type.bits || type.is_float)
+		return insn->op == OP_LINK_MOV && !slot && source(l, insn, 0, out);
+	switch (insn->op) {
+	case OP_mov:
+	case OP_cvt:
+		return converted(l, insn, out);
+	case OP_LINK_MOV:
+		return source(l, insn, 0, out);
+	case OP_not:
+		if (!source(l, insn, 0, out))
+			return false;
+		*out = ~*out;
+		return true;
+	case OP_and:
+	case OP_or:
+		return logic(l, insn, type.bits, out);
+	case OP_selp:
+		return selected(l, insn, out);
+	default:
+		return two_sources(l, insn, type, out);
+	}
+}
+
+static bool node_number(struct look *l, uint32_t node, uint64_t *out)
+{
+	const struct values *vs = l->vs;
+
+	if (node == NONE || node >= vs->nsolved || !l->fuel)
+		return false;
+	const struct node *n = &vs->ssa.nodes[node];
+
+	if (n->kind != NODE_DEF || n->previous != NONE)
+		return false;
+	l->fuel--;
+	const struct insn *insn = &vs->fn->insns[n->insn];
+	const struct operand *d = insn_operand(vs->fn, insn, 0);
+
+	if (!d || d->kind == OPERAND_LIST || vs->fn->regs[n->reg].vector > 1 ||
+		!definition(l, insn, insn_slot(vs->fn, insn, n->reg), out))
+		return false;
+	*out = cut(*out, vs->fn->regs[n->reg].bits);
+	return true;
+}
+
+/* Of one thread, or of the lanes of its warp if they agree: any of them may be the elected one. */
+static enum truth holds(const struct values *vs, struct thread t, uint32_t node)
+{
+	uint32_t from = t.elected ? t.tid & ~UINT32_C(31) : t.tid,
+		 to = t.elected ? from + 31 : t.tid;
+	enum truth all = TRUTH_OPEN;
+
+	for (uint32_t tid = from; tid <= to; tid++) {
+		struct look l = look_at(vs, tid, t.elected);
+		uint64_t v;
+
+		if (!node_number(&l, node, &v) ||
+			(all != TRUTH_OPEN && (all == TRUTH_YES) != (v != 0)))
+			return TRUTH_OPEN;
+		all = v ? TRUTH_YES : TRUTH_NO;
+	}
+	return all;
+}
+
+static enum truth opposite(enum truth t, bool negated)
+{
+	return t == TRUTH_OPEN || !negated ? t : t == TRUTH_YES ? TRUTH_NO : TRUTH_YES;
+}
+
+bool threads_numbered(const struct values *vs, bool *assumed)
+{
+	bool known = vs->threads[1] == 1 && vs->threads[2] == 1;
+
+	*assumed = !known;
+	return !vs->unsolved && (known || (vs->flat && vs->options->assume & ASSUME_FLAT_BLOCK));
+}
+
+uint32_t threads_most(const struct values *vs, bool *exact)
+{
+	uint32_t n = vs->threads_total;
+
+	*exact = vs->exact_threads && n && n <= THREADS_MAX;
+	return n && n <= THREADS_MAX ? n : THREADS_MAX;
+}
+
+enum truth thread_runs(const struct values *vs, struct thread t, uint32_t insn)
+{
+	if (vs->fn->insns[insn].guard == NONE)
+		return TRUTH_YES;
+	return opposite(holds(vs, t, vs->ssa.guard_of[insn]), vs->fn->insns[insn].guard_negated);
+}
+
+enum truth thread_takes(const struct values *vs, struct thread t, uint32_t b, uint32_t i)
+{
+	const struct block *block = &vs->cfg->blocks[b];
+
+	if (block->succ.n != 2 || !block->count || block->succ.v[0] == block->succ.v[1])
+		return block->succ.n == 1 ? TRUTH_YES : TRUTH_OPEN;
+	uint32_t last = block->first + block->count - 1;
+
+	if (vs->fn->insns[last].op != OP_bra || vs->fn->insns[last].guard == NONE)
+		return TRUTH_OPEN;
+	return opposite(thread_runs(vs, t, last), i == 1);
+}
+
+bool thread_reaches(const struct values *vs, struct thread t, uint32_t b)
+{
+	const struct cfg *cfg = vs->cfg;
+
+	for (; b != NONE && b; b = cfg->blocks[b].idom) {
+		if (cfg->blocks[b].pred.n != 1)
+			continue;
+		uint32_t p = cfg->blocks[b].pred.v[0];
+		uint32_t i = cfg->blocks[p].succ.v[0] != b;
+
+		if (thread_takes(vs, t, p, i) == TRUTH_NO)
+			return false;
+	}
+	return true;
+}
+
+bool thread_number(
+	const struct values *vs, uint32_t tid, uint32_t insn, const struct operand *o, int64_t *out)
+{
+	struct look l = look_at(vs, tid, false);
+	uint64_t v;
+
+	(void)insn;
+	if (o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands ||
+		!operand_number(&l, o, &v))
+		return false;
+	*out = (int64_t)v;
+	return true;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What single threads of a CTA compute: predicates and numbers that follow from %tid.x, %laneid and
+ * constants alone, and the branches that such a predicate decides. One thread at a time, with numbers
+ * instead of ranges, so that `lane == 0 of the warpgroup of warp 4` is one thread and not a range.
+ */
+#pragma once
+
+#include "analysis/value.h"
+
+#define THREADS_MAX 1024 /* of a CTA (ISA 2.2.1) */
+
+/* A thread by its number; `elected`: whichever elect.sync picks in the warp of that thread. */
+struct thread {
+	uint16_t tid;
+	bool elected;
+};
+
+enum truth { TRUTH_NO, TRUTH_YES, TRUTH_OPEN };
+
+/* Blocks are known, or assumed by the options (then *assumed is set), to have one dimension: only
+ * then a thread is known by %tid.x. */
+bool threads_numbered(const struct values *, bool *assumed);
+/* The most threads of a CTA; *exact: every CTA has as many. */
+uint32_t threads_most(const struct values *, bool *exact);
+/* The guard of an instruction holds for the thread, whenever it comes there. */
+enum truth thread_runs(const struct values *, struct thread, uint32_t insn);
+/* The thread takes the edge to successor `i` of the block, whenever it comes there. */
+enum truth thread_takes(const struct values *, struct thread, uint32_t block, uint32_t i);
+/* False: no branch that decides whether the block runs lets the thread come there. */
+bool thread_reaches(const struct values *, struct thread, uint32_t block);
+/* What an operand of an instruction holds in thread tid; false: not known. */
+bool thread_number(
+	const struct values *, uint32_t tid, uint32_t insn, const struct operand *, int64_t *);
