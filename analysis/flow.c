@@ -28,7 +28,8 @@ static bool may_hold(const struct flow_setup *s, uint32_t literal)
 static void set_everywhere(struct flow_setup *s, uint32_t fact, uint32_t fails)
 {
 	bits_set(s->now.own, fact);
-	bits_set(s->now.fresh, fact);
+	for (uint32_t e = 0; e < s->leaders.nepochs; e++)
+		bits_set(s->now.fresh[e], fact);
 	for (uint32_t l = 0; l < s->nliterals; l++)
 		if (l != fails && may_hold(s, l))
 			bits_set(s->now.own_if[l], fact);
@@ -49,29 +50,6 @@ static void fenced_siblings(
 				bits_set(to, fact->sibling[FORM_FENCED]);
 		}
 	}
-}
-
-static uint32_t cover_bits(enum fence_kind kind)
-{
-	switch (kind) {
-	case FENCE_ASYNC_ALL:
-		return 3;
-	case FENCE_ASYNC_CTA:
-	case FENCE_ASYNC_CLUSTER:
-		return 1;
-	case FENCE_ASYNC_GLOBAL:
-		return 2;
-	case FENCE_NONE:
-	case FENCE_GENERIC_RELEASE:
-	case FENCE_GENERIC_ACQUIRE:
-	case FENCE_GENERIC_RELEASE_READ:
-	case FENCE_TENSORMAP_RELEASE:
-	case FENCE_TENSORMAP_ACQUIRE:
-	case FENCE_MBARRIER_INIT:
-	case FENCE_OTHER:
-		return 0;
-	}
-	return 0;
 }
 
 /* to &= a | b */
@@ -107,8 +85,9 @@ static void do_fence(
 			continue;
 		fenced_siblings(s, now->foreign_if[l], kill, now->foreign_if[l]);
 		bits_and_not(now->foreign_if[l], kill);
-		now->uncovered &= ~(cover_bits(kind) << (2 * l));
 	}
+	if (!s->own_only)
+		epochs_fence(s, kind, always ? UINT32_MAX : leaders_spread(s->leaders.runs[at]));
 	/* every thread satisfies the literal or its opposite */
 	if (under != NONE && s->literals[under].opposite != NONE) {
 		uint32_t other = s->literals[under].opposite;
@@ -228,16 +207,6 @@ static void publish(
 		cross(s, out);
 }
 
-/* The barrier of all threads that a release belongs to may be passed without waiting (bar.arrive).
- */
-static bool sends_to_full(const struct flow_setup *s, const struct ids *to)
-{
-	for (uint32_t i = 0; i < to->n; i++)
-		if (s->handoffs.sites[to->v[i]].full)
-			return true;
-	return false;
-}
-
 static void do_release(struct flow_setup *s, uint32_t number)
 {
 	const struct sync_site *site = &s->handoffs.sites[number];
@@ -246,7 +215,7 @@ static void do_release(struct flow_setup *s, uint32_t number)
 	uint32_t under = insn && insn->guard != NONE
 				 ? flow_literal(s, site->insn, insn->guard, insn->guard_negated)
 				 : NONE;
-	bool grew = false, widened = false;
+	bool grew = false, widened;
 
 	if (!to->n)
 		return;
@@ -260,14 +229,7 @@ static void do_release(struct flow_setup *s, uint32_t number)
 			bits_and(s->scratch, s->deferred);
 		grew |= bits_or(s->sent_foreign[number], s->scratch);
 	}
-	if (sends_to_full(s, to)) {
-		widened = bits_or(s->fresh_at[number], s->now.fresh);
-		widened |= (s->now.uncovered & ~s->uncovered_at[number]) != 0;
-		s->uncovered_at[number] |= s->now.uncovered;
-		/* a fence before the arrive says nothing about what others do until the next
-		 * barrier */
-		s->now.uncovered = UINT32_MAX;
-	}
+	widened = epochs_release(s, number);
 	if (!grew && !widened)
 		return;
 	for (uint32_t i = 0; i < to->n; i++) {
@@ -280,32 +242,11 @@ static void do_release(struct flow_setup *s, uint32_t number)
 	}
 }
 
-/* Facts that a leader has fenced for everybody: every thread had handed them over at the last
- * barrier of all threads, a fence has since run in a thread that certainly exists, and nobody has
- * made them anew. G -> barrier -> fence -> this barrier -> A is then ordered (ptx-proxies 1.2: any
- * thread of the block of A may fence). */
-static void find_suppressed(struct flow_setup *s, uint32_t acquire)
+static void reset_foreign(struct flow_setup *s)
 {
-	const struct ids *from = &s->handoffs.from[acquire];
-	uint32_t covered = 0, uncovered = 0;
-
-	bits_zero(s->suppressed);
-	for (uint32_t i = 0; i < from->n; i++)
-		if (s->handoffs.sites[from->v[i]].is_exit)
-			return;
-	for (uint32_t i = 0; i < from->n; i++)
-		uncovered |= s->uncovered_at[from->v[i]];
+	bits_zero(s->now.foreign);
 	for (uint32_t l = 0; l < s->nliterals; l++)
-		if (s->literals[l].some_thread)
-			covered |= ~(uncovered >> (2 * l)) & 3;
-	if (!covered)
-		return;
-	if (covered & 1)
-		bits_or(s->suppressed, s->facts.shared);
-	if (covered & 2)
-		bits_or(s->suppressed, s->facts.global);
-	for (uint32_t i = 0; i < from->n; i++)
-		bits_and_not(s->suppressed, s->fresh_at[from->v[i]]);
+		bits_zero(s->now.foreign_if[l]);
 }
 
 static void do_acquire(struct flow_setup *s, uint32_t number)
@@ -314,28 +255,9 @@ static void do_acquire(struct flow_setup *s, uint32_t number)
 	struct bits received = s->received[number];
 	bool guarded = s->unit->fn->insns[site->insn].guard != NONE;
 
-	if (site->resets && !guarded) {
-		bits_zero(s->now.foreign);
-		for (uint32_t l = 0; l < s->nliterals; l++)
-			bits_zero(s->now.foreign_if[l]);
-		if (site->full) {
-			find_suppressed(s, number);
-			received = s->scratch2;
-			bits_copy(received, s->received[number]);
-			bits_and_not(received, s->suppressed);
-			bits_and_not(s->now.own, s->suppressed);
-			for (uint32_t l = 0; l < s->nliterals; l++)
-				bits_and_not(s->now.own_if[l], s->suppressed);
-		}
-	}
-	if (site->full && !guarded) {
-		bits_zero(s->now.fresh);
-		s->now.uncovered = UINT32_MAX;
-	} else {
-		bits_copy(s->scratch2, received);
-		bits_and(s->scratch2, s->deferred);
-		bits_or(s->now.fresh, s->scratch2);
-	}
+	if (site->resets && !guarded)
+		reset_foreign(s);
+	received = epochs_acquire(s, number, received);
 	bits_or(s->now.foreign, received);
 	for (uint32_t l = 0; l < s->nliterals; l++)
 		if (may_hold(s, l))
@@ -360,7 +282,6 @@ static void do_literal(struct flow_setup *s, uint32_t l)
 	bits_copy(s->now.own_if[l], s->now.own);
 	bits_copy(s->now.foreign_if[l], s->now.foreign);
 	s->now.possible |= UINT32_C(1) << l;
-	s->now.uncovered |= UINT32_C(3) << (2 * l);
 }
 
 void flow_step(struct flow_setup *s, uint32_t number, bool solving, const struct visitor *visitor)
@@ -414,26 +335,30 @@ static void state_copy(const struct flow_setup *s, struct state *to, const struc
 {
 	bits_copy(to->own, from->own);
 	bits_copy(to->foreign, from->foreign);
-	bits_copy(to->fresh, from->fresh);
+	for (uint32_t e = 0; e < s->leaders.nepochs; e++) {
+		bits_copy(to->fresh[e], from->fresh[e]);
+		to->uncovered[e] = from->uncovered[e];
+	}
 	for (uint32_t l = 0; l < s->nliterals; l++) {
 		bits_copy(to->own_if[l], from->own_if[l]);
 		bits_copy(to->foreign_if[l], from->foreign_if[l]);
 	}
 	to->possible = from->possible;
-	to->uncovered = from->uncovered;
 }
 
 static void state_zero(const struct flow_setup *s, struct state *st)
 {
 	bits_zero(st->own);
 	bits_zero(st->foreign);
-	bits_zero(st->fresh);
+	for (uint32_t e = 0; e < s->leaders.nepochs; e++) {
+		bits_zero(st->fresh[e]);
+		st->uncovered[e] = 0;
+	}
 	for (uint32_t l = 0; l < s->nliterals; l++) {
 		bits_zero(st->own_if[l]);
 		bits_zero(st->foreign_if[l]);
 	}
 	st->possible = 0;
-	st->uncovered = 0;
 }
 
 void flow_enter(struct flow_setup *s, uint32_t block)
@@ -449,26 +374,21 @@ static bool join(struct flow_setup *s, uint32_t succ, uint32_t holds, uint32_t f
 	struct bits own = holds == NONE ? now->own : now->own_if[holds];
 	struct bits foreign = holds == NONE ? now->foreign : now->foreign_if[holds];
 	bool grew = !s->reached[succ];
-	uint32_t uncovered = now->uncovered, possible = now->possible;
+	uint32_t possible = now->possible;
 
 	s->reached[succ] = true;
 	grew |= bits_or(in->own, own);
 	grew |= bits_or(in->foreign, foreign);
-	grew |= bits_or(in->fresh, now->fresh);
 	for (uint32_t l = 0; l < s->nliterals; l++) {
 		if (l == fails)
 			continue; /* vacuous: no thread here satisfies it */
 		grew |= bits_or_and(in->own_if[l], now->own_if[l], own);
 		grew |= bits_or_and(in->foreign_if[l], now->foreign_if[l], foreign);
 	}
-	if (fails != NONE) {
-		uncovered &= ~(UINT32_C(3) << (2 * fails));
+	if (fails != NONE)
 		possible &= ~(UINT32_C(1) << fails);
-	}
 	grew |= (possible & ~in->possible) != 0;
 	in->possible |= possible;
-	grew |= (uncovered & ~in->uncovered) != 0;
-	in->uncovered |= uncovered;
 	return grew;
 }
 
@@ -486,9 +406,11 @@ static void join_succs(struct flow_setup *s, uint32_t b)
 	}
 	for (uint32_t i = 0; i < block->succ.n; i++) {
 		uint32_t holds = i == 0 ? taken : fallen, fails = i == 0 ? fallen : taken;
+		uint32_t to = block->succ.v[i];
+		bool grew = join(s, to, holds, fails);
 
-		if (join(s, block->succ.v[i], holds, fails))
-			mark_dirty(s, block->succ.v[i]);
+		if (epochs_join(s, b, i) || grew)
+			mark_dirty(s, to);
 	}
 }
 
@@ -513,7 +435,8 @@ static void reset_run(struct flow_setup *s)
 		s->uncovered_at[i] = 0;
 	}
 	s->in[0].possible = UINT32_MAX;
-	s->in[0].uncovered = UINT32_MAX;
+	for (uint32_t e = 0; e < s->leaders.nepochs; e++)
+		s->in[0].uncovered[e] = UINT32_MAX;
 	s->reached[0] = true;
 }
 
@@ -529,6 +452,7 @@ void flow_solve(struct flow_setup *s, const struct fence_view *view, struct flow
 	s->existing = view ? view->existing : NULL;
 	s->brief = view && view->brief;
 	s->own_only = view && view->own_only;
+	s->led = false;
 	flow_merge_events(s, view);
 	reset_run(s);
 	mark_dirty(s, 0);
@@ -543,6 +467,8 @@ void flow_solve(struct flow_setup *s, const struct fence_view *view, struct flow
 		b = next == NONE ? next_dirty(s, 0) : next;
 	}
 	flow->incomplete = s->unit->budget->spent;
+	if (s->led)
+		flow->assumptions |= s->leaders.assumptions;
 	flow_collect_edges(s, flow);
 }
 

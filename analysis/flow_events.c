@@ -76,7 +76,7 @@ static bool used_twice(const struct guards *g, uint32_t number)
 }
 
 /* Both signs of a predicate: what is pending is pending where it holds or where it does not. A
- * predicate that guards one place only goes together with nothing, unless it names a leader. */
+ * predicate that guards one place only goes together with nothing. */
 static void literal_add(
 	struct flow_setup *s, const struct guards *guards, uint32_t insn, uint32_t reg)
 {
@@ -86,12 +86,9 @@ static void literal_add(
 	if (reg == NONE)
 		return;
 	uint32_t number = value_number(values, insn, &guard);
-	bool some[2] = {value_some_thread(values, insn, &guard, false),
-		value_some_thread(values, insn, &guard, true)};
 
 	if (literal_number(s, number, false) == NONE) {
-		if (s->nliterals + 2 > LITERALS_MAX ||
-			(!used_twice(guards, number) && !some[0] && !some[1]))
+		if (s->nliterals + 2 > LITERALS_MAX || !used_twice(guards, number))
 			return;
 		for (uint32_t negated = 0; negated < 2; negated++) {
 			s->literals[s->nliterals] = (struct literal){.number = number,
@@ -100,8 +97,6 @@ static void literal_add(
 			s->nliterals++;
 		}
 	}
-	for (uint32_t negated = 0; negated < 2; negated++)
-		s->literals[literal_number(s, number, negated)].some_thread |= some[negated];
 }
 
 /* The branches that decide whether block b runs, nearest first, up to three. */
@@ -412,9 +407,10 @@ static struct state state_new(struct flow_setup *s)
 	struct state st = {
 		.own = bits_new(arena, s->facts.n),
 		.foreign = bits_new(arena, s->facts.n),
-		.fresh = bits_new(arena, s->facts.n),
 	};
 
+	for (uint32_t e = 0; e < s->leaders.nepochs; e++)
+		st.fresh[e] = bits_new(arena, s->facts.n);
 	for (uint32_t l = 0; l < s->nliterals; l++) {
 		st.own_if[l] = bits_new(arena, s->facts.n);
 		st.foreign_if[l] = bits_new(arena, s->facts.n);
@@ -518,6 +514,7 @@ struct flow_setup *flow_prepare(struct unit *unit)
 	s->uncommitted = commits_missing(unit, &s->facts);
 	find_deferred(s);
 	find_literals(s, NULL);
+	leaders_find(unit, &s->handoffs, NULL, &s->leaders);
 	if (fits(s))
 		prepare_sets(s);
 	return s;
@@ -528,8 +525,7 @@ static bool same_literals(const struct flow_setup *a, const struct flow_setup *b
 	if (a->nliterals != b->nliterals)
 		return false;
 	for (uint32_t i = 0; i < a->nliterals; i++)
-		if (!same_literal(&a->literals[i], b->literals[i].number, b->literals[i].negated) ||
-			a->literals[i].some_thread != b->literals[i].some_thread)
+		if (!same_literal(&a->literals[i], b->literals[i].number, b->literals[i].negated))
 			return false;
 	return true;
 }
@@ -548,9 +544,10 @@ struct flow_setup *flow_prepare_with(struct flow_setup *from, const struct fence
 	s->deferred = from->deferred;
 	memcpy(s->fence, from->fence, sizeof(s->fence));
 	find_literals(s, view);
+	leaders_find(s->unit, &s->handoffs, view, &s->leaders);
 	if (bytes_of_sets(s) > SETS_MAX)
 		s->nliterals = 0;
-	if (same_literals(s, from))
+	if (same_literals(s, from) && leaders_same(&s->leaders, &from->leaders))
 		return from;
 	prepare_sets(s);
 	return s;

@@ -7,6 +7,7 @@
 
 #include "analysis/facts.h"
 #include "analysis/flow.h"
+#include "analysis/leaders.h"
 #include "analysis/loads.h"
 
 enum event_kind {
@@ -33,7 +34,6 @@ struct event {
 struct literal {
 	uint32_t number;
 	bool negated;
-	bool some_thread; /* at least one thread of the CTA certainly satisfies it */
 	uint32_t opposite; /* the literal that holds where this one does not; NONE */
 };
 
@@ -42,16 +42,17 @@ struct literal {
 /*
  * The state at a point. Sets of facts:
  *   own      done by this thread          foreign  done by others that happened before
- *   fresh    done by this thread since the last barrier of all threads
  *   own_if[L], foreign_if[L]: pending even in the threads in which literal L holds
- * and for each literal (and for "always") whether a fence has certainly run since the last barrier of
- * all threads, stored negated so that every join is a union.
+ *   fresh[E]    done by this thread, or for a named barrier also acquired, since epoch E began
+ *   uncovered[E] the leaders for which no fence has certainly run since then, stored negated so that
+ *               every join is a union
  */
 struct state {
-	struct bits own, foreign, fresh;
+	struct bits own, foreign;
 	struct bits own_if[LITERALS_MAX], foreign_if[LITERALS_MAX];
-	uint32_t possible;  /* bit L: literal L may hold here */
-	uint32_t uncovered; /* bit 2 * L: no shared fence for certain, bit 2 * L + 1: no global one */
+	uint32_t possible; /* bit L: literal L may hold here */
+	struct bits fresh[EPOCHS_MAX];
+	uint32_t uncovered[EPOCHS_MAX]; /* bit 2 * L: no shared fence for certain, bit 2 * L + 1: no global one */
 };
 
 struct flow_setup {
@@ -62,6 +63,7 @@ struct flow_setup {
 	struct bits deferred;     /* facts that others can have while their own thread has them in flight */
 	struct literal literals[LITERALS_MAX];
 	uint32_t nliterals;
+	struct leaders leaders;
 	struct ids *complete;     /* by instruction: load facts that are complete there */
 	struct bits *uncommitted; /* by wait_group: copies it does not wait for, by first fact; NULL: none */
 	struct event *base;       /* events that do not depend on the fences in force */
@@ -75,6 +77,7 @@ struct flow_setup {
 	uint32_t *events_of;
 	const uint8_t *existing;
 	bool brief, own_only;     /* see fence_view */
+	bool led;                 /* a leader's fence has settled something for others */
 	struct edge *brief_edges; /* of the latest brief run: used again by the next one */
 	uint32_t brief_cap;
 	struct state *in;         /* by block */
@@ -82,7 +85,7 @@ struct flow_setup {
 	struct state now;
 	struct bits *sent_own, *sent_foreign; /* by release site, conversions of crossing included */
 	struct bits *received;    /* by acquire site */
-	struct bits *fresh_at;    /* by full barrier site */
+	struct bits *fresh_at;    /* by site at which an epoch ends: of that epoch, at its release */
 	uint32_t *uncovered_at;
 	struct bits scratch, scratch2, suppressed;
 	uint64_t *dirty;          /* blocks, one bit each */
@@ -127,6 +130,14 @@ static inline uint32_t flow_last_insn(const struct block *block)
 uint32_t flow_acquire_event(const struct flow_setup *, uint32_t site);
 uint32_t flow_release_event(const struct flow_setup *, uint32_t site);
 
+/* flow_epochs.c: leaders and epochs of setup->now. A fence that the leaders of a spread set run: */
+void epochs_fence(struct flow_setup *, enum fence_kind, uint32_t leaders);
+/* At a release site; true when those who acquire there must look again. */
+bool epochs_release(struct flow_setup *, uint32_t site);
+/* At an acquire site: what of `received` is left, and the own and foreign facts that go. */
+struct bits epochs_acquire(struct flow_setup *, uint32_t site, struct bits received);
+/* Along the i-th edge out of a block; true when the state there grew. */
+bool epochs_join(struct flow_setup *, uint32_t from, uint32_t i);
 /* Fills setup->events from the base events and the planned fences of a view (NULL: none). */
 void flow_merge_events(struct flow_setup *, const struct fence_view *);
 void flow_collect_edges(struct flow_setup *, struct flow *);

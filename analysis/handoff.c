@@ -2,10 +2,10 @@
 /*
  * In: effects, CFG and values of a unit. Out: the sites that release or acquire and their pairs.
  *
- * Barriers pair by id and by barrier_meet(); mbarrier arrives pair with the waits whose object may be
- * the same; releases through memory pair with every acquire through memory. A pair is dropped only
- * when the same order certainly runs through a barrier of all threads that lies between (phases), or
- * under a named assumption. Invariant: a pair that is missing cannot happen.
+ * Barriers pair by id and by barrier_meet(); mbarrier arrives pair with the waits whose object may
+ * be the same; releases through memory pair with every acquire through memory. A pair is dropped
+ * only when the same order certainly runs through a barrier of all threads that lies between
+ * (phases), or under a named assumption. Invariant: a pair that is missing cannot happen.
  */
 #include "analysis/handoff.h"
 
@@ -78,7 +78,8 @@ static bool takes_all(const struct unit *unit, uint32_t insn)
 		return false;
 	if (e->count_operand == UINT8_MAX)
 		return true;
-	const struct operand *count = insn_operand(unit->fn, &unit->fn->insns[insn], e->count_operand);
+	const struct operand *count =
+		insn_operand(unit->fn, &unit->fn->insns[insn], e->count_operand);
 
 	if (!count)
 		return false;
@@ -90,7 +91,7 @@ static bool takes_all(const struct unit *unit, uint32_t insn)
 
 static struct sync_site *site_add(struct pairing *p, uint32_t insn, uint32_t block)
 {
-	struct sync_site site = {.insn = insn, .block = block, .max_phase = NONE};
+	struct sync_site site = {.insn = insn, .block = block, .max_phase = NONE, .barrier = NONE};
 
 	ARENA_PUSH(p->unit->arena, p->h->sites, p->h->n, p->cap, site);
 	return &p->h->sites[p->h->n - 1];
@@ -104,13 +105,13 @@ static void find_fences(struct pairing *p)
 		bool lone = e->sync == SYNC_MEMORY && !e->ntouches;
 
 		p->release_fence |= (lone && e->releases) || e->fence == FENCE_GENERIC_RELEASE ||
-			e->fence == FENCE_GENERIC_RELEASE_READ;
+				    e->fence == FENCE_GENERIC_RELEASE_READ;
 		p->acquire_fence |= (lone && e->acquires) || e->fence == FENCE_GENERIC_ACQUIRE;
 	}
 }
 
-/* st.async and red.async complete at the mbarrier they name (ISA 9.7.9.12, 9.7.13.7): who waits there
- * has what they wrote, and nothing else of their thread. */
+/* st.async and red.async complete at the mbarrier they name (ISA 9.7.9.12, 9.7.13.7): who waits
+ * there has what they wrote, and nothing else of their thread. */
 static bool publishes_itself(const struct effect *e)
 {
 	for (uint32_t t = 0; t < e->ntouches; t++)
@@ -141,17 +142,17 @@ static void collect(struct pairing *p)
 			s->self = self;
 			s->kind = e->sync;
 			s->releases = self || e->releases || e->sync == SYNC_BAR ||
-				e->sync == SYNC_BAR_ARRIVE || e->sync == SYNC_WARP ||
-				e->sync == SYNC_CPASYNC_ARRIVE || e->sync == SYNC_MBAR_ARRIVE ||
-				e->sync == SYNC_CLUSTER_ARRIVE;
+				      e->sync == SYNC_BAR_ARRIVE || e->sync == SYNC_WARP ||
+				      e->sync == SYNC_CPASYNC_ARRIVE ||
+				      e->sync == SYNC_MBAR_ARRIVE || e->sync == SYNC_CLUSTER_ARRIVE;
 			s->acquires = e->acquires || e->sync == SYNC_BAR || e->sync == SYNC_WARP ||
-				e->sync == SYNC_MBAR_WAIT || e->sync == SYNC_CLUSTER_WAIT;
+				      e->sync == SYNC_MBAR_WAIT || e->sync == SYNC_CLUSTER_WAIT;
 			s->cp_async = e->sync == SYNC_CPASYNC_ARRIVE;
 			s->full = takes_all(unit, i);
 			s->resets = s->full;
 			s->crosses = self || e->sync == SYNC_CLUSTER_ARRIVE ||
-				e->sync == SYNC_CLUSTER_WAIT || e->remote ||
-				(e->sync == SYNC_MEMORY && e->cluster_scope);
+				     e->sync == SYNC_CLUSTER_WAIT || e->remote ||
+				     (e->sync == SYNC_MEMORY && e->cluster_scope);
 			p->h->site_of[i] = p->h->n - 1;
 		}
 		if (block->exits) {
@@ -183,9 +184,10 @@ static bool releases_and_acquires(const struct pairing *p, uint32_t r, uint32_t 
 static struct barrier_id barrier_id(struct unit *unit, uint32_t insn)
 {
 	const struct effect *e = &unit->effects[insn];
-	const struct operand *o = e->barrier_operand == UINT8_MAX
-		? NULL
-		: insn_operand(unit->fn, &unit->fn->insns[insn], e->barrier_operand);
+	const struct operand *o =
+		e->barrier_operand == UINT8_MAX
+			? NULL
+			: insn_operand(unit->fn, &unit->fn->insns[insn], e->barrier_operand);
 
 	if (!o)
 		return (struct barrier_id){ID_CONSTANT, 0, 0, 0};
@@ -215,7 +217,8 @@ static void pair_group(struct pairing *p, const struct barriers *all, const stru
 	struct barrier_group g = {.insns = insns};
 	bool named = false;
 
-	/* sites come block by block in RPO; barrier_meet wants them ascending within a block: they are */
+	/* sites come block by block in RPO; barrier_meet wants them ascending within a block: they
+	 * are */
 	for (uint32_t i = 0; i < all->n; i++) {
 		if (all->ids[i].kind != id->kind || all->ids[i].key != id->key)
 			continue;
@@ -259,7 +262,8 @@ static void find_passed_by(struct pairing *p, const struct barriers *all)
 		if (p->h->sites[all->sites[i]].kind != SYNC_BAR_ARRIVE)
 			continue;
 		for (uint32_t k = 0; k < all->n; k++)
-			if (same_id(&all->ids[i], &all->ids[k]) || ids_meet(&all->ids[i], &all->ids[k]))
+			if (same_id(&all->ids[i], &all->ids[k]) ||
+				ids_meet(&all->ids[i], &all->ids[k]))
 				p->h->sites[all->sites[k]].full = false;
 	}
 }
@@ -280,11 +284,12 @@ static void pair_barriers(struct pairing *p)
 	}
 	find_passed_by(p, &all);
 	for (uint32_t i = 0; i < all.n; i++) {
-		bool seen = false;
+		uint32_t first = 0;
 
-		for (uint32_t k = 0; k < i && !seen; k++)
-			seen = same_id(&all.ids[k], &all.ids[i]);
-		if (!seen)
+		while (!same_id(&all.ids[first], &all.ids[i]))
+			first++;
+		p->h->sites[all.sites[i]].barrier = first;
+		if (first == i)
 			pair_group(p, &all, &all.ids[i]);
 	}
 	/* ids that may be equal without being provably so: every site with every other */
@@ -292,7 +297,8 @@ static void pair_barriers(struct pairing *p)
 		for (uint32_t k = 0; k < all.n; k++) {
 			if (!ids_meet(&all.ids[i], &all.ids[k]))
 				continue;
-			/* a barrier of all threads that other sites may join is no proof any more */
+			/* a barrier of all threads that other sites may join is no proof any more
+			 */
 			p->h->sites[all.sites[i]].unknown = true;
 			p->h->sites[all.sites[i]].resets = false;
 			if (releases_and_acquires(p, all.sites[i], all.sites[k]))
@@ -303,8 +309,9 @@ static void pair_barriers(struct pairing *p)
 
 /* ---- clusters ---- */
 
-/* Between the arrive and the wait that follows in its block nothing happens that could be handed over:
- * then the two are one barrier, and what is pending behind it was pending at somebody's arrive. */
+/* Between the arrive and the wait that follows in its block nothing happens that could be handed
+ * over: then the two are one barrier, and what is pending behind it was pending at somebody's
+ * arrive. */
 static bool arrive_meets_wait(const struct unit *unit, const struct sync_site *arrive)
 {
 	const struct block *block = &unit->cfg.blocks[arrive->block];
@@ -338,8 +345,8 @@ static uint32_t arrive_before(const struct handoffs *h, const struct barrier_gro
 static bool all_arrives_release(const struct unit *unit, const struct handoffs *h)
 {
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
-		if (unit->effects[i].sync == SYNC_CLUSTER_ARRIVE &&
-			unit->cfg.block_of[i] != NONE && h->site_of[i] == NONE)
+		if (unit->effects[i].sync == SYNC_CLUSTER_ARRIVE && unit->cfg.block_of[i] != NONE &&
+			h->site_of[i] == NONE)
 			return false;
 	return true;
 }
@@ -441,12 +448,13 @@ static void pair_memory(struct pairing *p)
 
 /* ---- the result ---- */
 
-/* The same order runs through a full barrier that the releasing thread passes later and the acquiring
- * one earlier; what is still unfenced then is sent there. */
+/* The same order runs through a full barrier that the releasing thread passes later and the
+ * acquiring one earlier; what is still unfenced then is sent there. */
 static bool through_barrier(const struct sync_site *release, const struct sync_site *acquire)
 {
-	return !release->full && !release->crosses && !release->is_exit && !release->cp_async && !release->self &&
-		release->max_phase != NONE && release->max_phase < acquire->min_phase;
+	return !release->full && !release->crosses && !release->is_exit && !release->cp_async &&
+	       !release->self && release->max_phase != NONE &&
+	       release->max_phase < acquire->min_phase;
 }
 
 /* The releasing thread has then passed a full barrier at which the acquiring one had not arrived yet when

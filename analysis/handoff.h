@@ -20,6 +20,7 @@ struct sync_site {
 	bool self;       /* st.async, red.async: publishes what it writes itself, at its mbarrier */
 	bool is_exit;
 	bool unknown;    /* barrier id or mbarrier address not known */
+	uint32_t barrier; /* bar and barrier: number of its id, the same for equal ids; else NONE */
 	uint32_t min_phase, max_phase; /* full barriers passed before it: fewest, most (NONE: no bound) */
 };
 
