@@ -123,6 +123,43 @@ static bool through_stored(struct builder *b, uint32_t call, uint32_t symbol, bo
 	return found;
 }
 
+/* A stored register that certainly points to shared memory. */
+static bool escapes(
+	struct builder *b, uint32_t call, uint32_t at, const struct operand *o, bool emit)
+{
+	struct value v = value_of(b->unit->values, at, o);
+	bool certain;
+
+	names_shared(&v, &certain);
+	if (!certain && !(value_roots(b->unit->values, at, o) & ROOT_SHARED))
+		return false;
+	return through_register(b, call, at, o, emit);
+}
+
+/* Pointers that the callee may find in memory: whatever the function stores anywhere, at any time.
+ */
+static bool through_memory(struct builder *b, uint32_t call, bool emit)
+{
+	const struct function *fn = b->unit->fn;
+	bool found = false;
+
+	for (uint32_t i = 0; i < fn->ninsns; i++) {
+		const struct insn *insn = &fn->insns[i];
+		const struct operand *from = insn_operand(fn, insn, 1);
+
+		if (insn->op != OP_st || insn_has(insn, MOD_param) || !from ||
+			b->unit->cfg.block_of[i] == NONE || insn_type(insn, 0).is_float ||
+			insn_type(insn, 0).bits < 32)
+			continue;
+		if (from->kind == OPERAND_REG)
+			found |= escapes(b, call, i, from, emit);
+		for (uint32_t k = 0; from->kind == OPERAND_LIST && k < from->count; k++)
+			if (operand_child(fn, from, k)->kind == OPERAND_REG)
+				found |= escapes(b, call, i, operand_child(fn, from, k), emit);
+	}
+	return found;
+}
+
 static bool visible_shared(const struct symbol *s)
 {
 	return s->kind == SYMBOL_VAR && s->space == SPACE_SHARED &&
@@ -170,7 +207,8 @@ static void collect_call(struct builder *b, uint32_t call)
 	enum calls_mode mode = b->unit->options->calls;
 
 	if (mode == CALLS_AUTO)
-		mode = through_arguments(b, call, false) || module_shares(b->unit->module)
+		mode = through_arguments(b, call, false) || through_memory(b, call, false) ||
+				       module_shares(b->unit->module)
 			       ? CALLS_WRITE
 			       : CALLS_NONE;
 	b->writes = mode != CALLS_NONE;
@@ -181,6 +219,7 @@ static void collect_call(struct builder *b, uint32_t call)
 		return;
 	}
 	through_arguments(b, call, true);
+	through_memory(b, call, true);
 	through_module(b, call);
 }
 

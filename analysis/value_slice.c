@@ -9,6 +9,7 @@ struct slicer {
 	struct values *vs;
 	bool *needed;		/* by register */
 	uint32_t *stack, depth; /* registers to follow */
+	bool calls;		/* of callees without a body */
 };
 
 static void need(struct slicer *s, uint32_t reg)
@@ -89,6 +90,10 @@ static void need_roots(struct slicer *s, uint32_t i)
 	if (insn->op == OP_call || (insn->op == OP_st && insn_has(insn, MOD_param)))
 		for (uint32_t k = 0; k < insn->count; k++)
 			need_operand(s, insn_operand(vs->fn, insn, k), 0);
+	/* and so does what it can find in memory: a stored pointer */
+	if (insn->op == OP_st && s->calls && !insn_type(insn, 0).is_float &&
+		insn_type(insn, 0).bits >= 32)
+		need_operand(s, insn_operand(vs->fn, insn, 1), 0);
 }
 
 /* From a definition's register to those that it is computed from. */
@@ -123,6 +128,8 @@ static void slice(struct slicer *s)
 
 	s->needed = ARENA_NEW(vs->arena, bool, vs->fn->nregs + 1);
 	s->stack = ARENA_NEW(vs->arena, uint32_t, vs->fn->nregs + 1);
+	for (uint32_t i = 0; i < vs->fn->ninsns; i++)
+		s->calls |= vs->fn->insns[i].op == OP_call && vs->cfg->block_of[i] != NONE;
 	for (uint32_t i = 0; i < vs->fn->ninsns; i++)
 		if (vs->cfg->block_of[i] != NONE)
 			need_roots(s, i);
