@@ -179,7 +179,10 @@ static void mark_ranges(const struct function *fn, struct hint_map *map)
 				continue;
 			if (!(map->leave[k] & LEAVE_EDGES))
 				map->by[k] = i;
-			map->leave[k] |= LEAVE_EDGES | LEAVE_TEXT;
+			map->leave[k] |= LEAVE_EDGES;
+			/* what goes before the first one stands before the `off` */
+			if (fn->insns[k].insert_at > map->uses[i].hint->at.begin)
+				map->leave[k] |= LEAVE_TEXT;
 		}
 	}
 }
@@ -200,8 +203,8 @@ void hints_read(const struct function *fn, struct effect *effects, struct arena 
 	mark_ranges(fn, map);
 }
 
-/* The next instruction that a finding names. A fence counts only where it follows at once: a rewrite
- * may have put it before the access that the hint is for. */
+/* The next instruction that a finding names. A fence counts only where it follows at once: a
+ * rewrite may have put it before the access that the hint is for. */
 static uint32_t next_named(const struct unit *unit, struct bits named, uint32_t k)
 {
 	uint32_t to = bits_next(named, k);

@@ -96,7 +96,7 @@ static bool only_blanks(struct slice text)
 }
 
 /* What is put before an instruction goes before its `ignore` too, which would speak of the new text
- * else. */
+ * else, and before an `off`, which begins a range that takes no text. */
 static void insert_before_hints(struct build *b)
 {
 	struct function *fn = b->fn;
@@ -104,7 +104,8 @@ static void insert_before_hints(struct build *b)
 	for (uint32_t i = fn->nhints; i-- > 0;) {
 		const struct hint *hint = &fn->hints[i];
 
-		if (hint->kind != HINT_IGNORE || hint->before >= fn->ninsns)
+		if ((hint->kind != HINT_IGNORE && hint->kind != HINT_OFF) ||
+			hint->before >= fn->ninsns)
 			continue;
 		struct insn *insn = &fn->insns[hint->before];
 

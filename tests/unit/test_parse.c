@@ -435,11 +435,12 @@ static void test_parse_hints(void **state)
 /* `.pragma "used_bytes_mask"` binds to the load behind it. */
 static void test_parse_places_to_insert(void **state)
 {
-	static const char text[] = HEAD ".entry k(){\n.pragma \"used_bytes_mask 3\";\nret;\n"
-					".pragma \"nounroll\";\n@%p1 ret;\nL: trap;\n"
-					"// fencepost: ignore the next\n// fencepost: ignore it\n ret;\n"
-					"// fencepost: ignore the next\nM: ret;\n"
-					"// fencepost: off for now\nret;\n// fencepost: on\n}";
+	static const char text[] =
+		HEAD ".entry k(){\n.pragma \"used_bytes_mask 3\";\nret;\n"
+		     ".pragma \"nounroll\";\n@%p1 ret;\nL: trap;\n"
+		     "// fencepost: ignore the next\n// fencepost: ignore it\n ret;\n"
+		     "// fencepost: ignore the next\nM: ret;\n"
+		     "// fencepost: off for now\nret;\n// fencepost: on\n}";
 	struct run *run = parse(text, sizeof(text) - 1);
 	struct function fn;
 
@@ -450,10 +451,11 @@ static void test_parse_places_to_insert(void **state)
 	assert_int_equal(run->source.text[fn.insns[1].at.begin], '@');
 	assert_memory_equal(run->source.text + fn.insns[2].at.begin, "trap;", 5);
 	assert_int_equal(fn.insns[2].at.end - fn.insns[2].at.begin, 5);
-	/* an `ignore` stays with its instruction, a label and the ends of a range do not move */
+	/* an `ignore` stays with its instruction, an `off` before its range; a label does not move
+	 */
 	assert_int_equal(source_line(&run->source, fn.insns[3].insert_at), 8);
 	assert_int_equal(fn.insns[4].insert_at, fn.insns[4].at.begin);
-	assert_int_equal(fn.insns[5].insert_at, fn.insns[5].at.begin);
+	assert_memory_equal(run->source.text + fn.insns[5].insert_at, "// fencepost: off", 17);
 	assert_int_equal(run->source.text[fn.end_at.begin], '}');
 	run_end(run);
 }
