@@ -165,7 +165,7 @@ static bool is_write(const struct access *access)
 /* Stores beside one another are tried together, so many are too many: see CHECK_STEPS_MOST. */
 static bool may_try(const struct check_walk *w, uint32_t k)
 {
-	*w->defs->steps += k ? 4 : 0;
+	*w->defs->steps += k ? 16 : 0;
 	return *w->defs->steps <= CHECK_STEPS_MOST;
 }
 

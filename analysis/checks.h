@@ -35,7 +35,7 @@ struct check_defs {	  /* what walks of one function share */
 };
 
 /* More steps are not taken: the function is then `incomplete`. */
-#define CHECK_STEPS_MOST (UINT64_C(1) << 25)
+#define CHECK_STEPS_MOST (UINT64_C(1) << 24)
 
 struct check_walk {
 	struct unit *unit;

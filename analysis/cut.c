@@ -249,7 +249,7 @@ static bool all_met(const struct solver *s, struct ids demands, const uint8_t *h
 	return true;
 }
 
-#define PRUNE_WORK_MOST (UINT64_C(1) << 25)
+#define PRUNE_WORK_MOST (UINT64_C(1) << 21)
 
 /* Each fence is tried against the demands that pass its run, by a search through the runs. */
 static bool too_many_to_prune(const struct runs *runs, const uint8_t *have)

@@ -38,6 +38,7 @@ struct edge {
 	bool cp_async;           /* data of a completed cp.async */
 	uint32_t release, acquire; /* instructions of one hand-off on the way (the last one), or NONE */
 	uint64_t more;           /* pairs of its groups that it stands for beside its own (groups.h) */
+	bool hinted;             /* more > 0: hints cover all of them, not its own alone */
 	const uint32_t *path;    /* instructions of one way: generic, (release, acquire)*, async */
 	uint32_t npath;
 };

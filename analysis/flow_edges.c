@@ -10,7 +10,7 @@
 struct meeting { /* facts of one async access, while its block is walked */
 	uint32_t generic, async, fact;
 	uint64_t more; /* pairs that this one stands for beside itself */
-	bool own, foreign;
+	bool own, foreign, hinted;
 };
 
 struct meetings {
@@ -35,6 +35,7 @@ static bool stand_for_group(struct meetings *m, struct meeting *meeting)
 	meeting->generic = pair->generic;
 	meeting->async = pair->async;
 	meeting->more = pair->pairs - 1;
+	meeting->hinted = pair->hinted;
 	return true;
 }
 
@@ -240,6 +241,7 @@ static void describe(
 		.generic = m->generic,
 		.async = m->async,
 		.more = m->more,
+		.hinted = m->hinted,
 		.hazard = facts_hazard(g, a, s->unit->options->hazards),
 		.space = fact->space,
 		.confidence = s->brief ? brief_confidence(fact) : confidence(s, m, way),

@@ -214,14 +214,21 @@ static struct shares shares_of(const struct grouping *g, struct ids class)
 	return s;
 }
 
-static void join(
-	struct groups *groups, const struct share *g, const struct share *a, uint8_t spaces)
+/* Members of a group agree on it, see flags_of(). */
+static bool is_off(const struct unit *unit, uint32_t access)
+{
+	return unit->leave && (unit->leave[unit->accesses.v[access].insn] & LEAVE_EDGES);
+}
+
+static void join(const struct unit *unit, struct groups *groups, const struct share *g,
+	const struct share *a, uint8_t spaces)
 {
 	struct group_pair *pair = &groups->pair[(size_t)a->group * groups->ngenerics + g->group];
 
 	if (!pair->spaces) {
 		pair->generic = g->first;
 		pair->async = a->first;
+		pair->hinted = is_off(unit, g->first) || is_off(unit, a->first);
 	}
 	pair->spaces |= spaces;
 	pair->pairs += (uint64_t)g->n * a->n;
@@ -249,7 +256,7 @@ static bool find_pairs(struct grouping *g)
 
 		for (uint32_t n = 0; n < x->n; n++)
 			for (uint32_t k = 0; k < y->n; k++)
-				join(g->groups, &x->v[n], &y->v[k], meets->v[i].spaces);
+				join(g->unit, g->groups, &x->v[n], &y->v[k], meets->v[i].spaces);
 	}
 	return true;
 }

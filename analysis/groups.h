@@ -11,6 +11,7 @@ struct group_pair {
 	uint32_t generic, async; /* the first two members that meet */
 	uint64_t pairs;		 /* of members that meet */
 	uint8_t spaces;		 /* enum space bits in which they do; 0: none meet */
+	bool hinted; /* every member of one of them is in a range that a hint switches off */
 };
 
 struct groups {

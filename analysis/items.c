@@ -25,6 +25,8 @@ bool edge_suppressed(const struct unit *unit, const struct edge *edge)
 {
 	const struct access *v = unit->accesses.v;
 
+	if (edge->more) /* a hint on the two that stand for their groups says nothing of the others */
+		return edge->hinted;
 	return unit->leave &&
 	       ((unit->leave[v[edge->generic].insn] | unit->leave[v[edge->async].insn]) &
 		       LEAVE_EDGES);
@@ -48,6 +50,11 @@ static uint32_t hint_on(const struct items *items, uint32_t insn)
 	return insn != NONE && items->hints->by ? items->hints->by[insn] : NONE;
 }
 
+static bool stands_for_more(const struct edge *edge)
+{
+	return edge->more && !edge->hinted;
+}
+
 static void add(struct items *items, struct item item)
 {
 	const struct unit *unit = items->view->unit;
@@ -57,6 +64,11 @@ static void add(struct items *items, struct item item)
 	item.fn = unit->fn;
 	item.generic_block = block_key(unit, item.generic != NONE ? item.generic : item.fence);
 	item.async_block = block_key(unit, item.async);
+	if (item.edge != NONE && stands_for_more(&items->view->flow->edges[item.edge])) {
+		item.hint = NONE;
+		ARENA_PUSH(unit->arena, items->v, items->n, items->cap, item);
+		return;
+	}
 	item.hint = hint_on(items, item.generic);
 	if (item.hint == NONE)
 		item.hint = hint_on(items, item.async);
