@@ -131,6 +131,9 @@ static void set_pairs(struct finding *finding, const struct analysis_view *view,
 	const struct function *fn = view->unit->fn;
 	uint32_t cap = 0;
 
+	for (uint32_t i = 0; i < n; i++)
+		cap += v[i].nlost + (v[i].fence == NONE);
+	finding->pairs = ARENA_NEW(keep, struct result_pair, cap); /* there are thousands of findings */
 	for (uint32_t i = 0; i < n; i++) {
 		for (uint32_t e = 0; e < v[i].nlost; e++) {
 			const struct edge *edge = &v[i].lost[v[i].lost_edges[e]];
@@ -171,8 +174,9 @@ static void push_handoff(struct finding *finding, uint32_t *cap, const struct fu
 static void set_way(struct finding *finding, const struct function *fn, const struct edge *edge,
 	struct arena *keep)
 {
-	uint32_t cap = 0;
+	uint32_t cap = edge->npath;
 
+	finding->path = ARENA_NEW(keep, struct place, cap);
 	for (uint32_t i = 0; i < edge->npath; i++) {
 		struct place place = place_of(fn, edge->path[i], keep);
 
@@ -186,8 +190,9 @@ static void set_edges(struct finding *finding, const struct analysis_view *view,
 	const struct item *v, uint32_t n, struct arena *keep)
 {
 	const struct function *fn = view->unit->fn;
-	uint32_t cap = 0;
+	uint32_t cap = 1;
 
+	finding->handoffs = ARENA_NEW(keep, struct result_handoff, cap); /* few have more */
 	for (uint32_t i = 0; i < n; i++) {
 		finding->hazards |= v[i].hazard;
 		finding->spaces |= v[i].space;

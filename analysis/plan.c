@@ -409,13 +409,13 @@ static void list_unfixable(struct planner *p)
 static void share_out(struct planner *p, const struct candidate *v, uint32_t n)
 {
 	bool *given = ARENA_NEW(p->scene.arena, bool, p->first->nedges + 1);
+	uint32_t *all = ARENA_NEW(p->scene.arena, uint32_t, 2 * (size_t)p->first->nedges + 1);
 
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < p->settles[v[i].point].n; k++)
 			given[p->settles[v[i].point].v[k]] = true;
 	for (uint32_t i = 0; i < n; i++) {
 		struct ids *settles = &p->settles[v[i].point];
-		uint32_t *all = ARENA_NEW(p->scene.arena, uint32_t, p->first->nedges + 1);
 		uint32_t count = settles->n;
 
 		if (count)
@@ -429,7 +429,11 @@ static void share_out(struct planner *p, const struct candidate *v, uint32_t n)
 			given[e] = true;
 			all[count++] = e;
 		}
-		*settles = (struct ids){all, count};
+		uint32_t *kept = ARENA_NEW(p->scene.arena, uint32_t, count);
+
+		if (count)
+			memcpy(kept, all, sizeof(*kept) * count);
+		*settles = (struct ids){kept, count};
 	}
 }
 
