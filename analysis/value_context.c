@@ -216,6 +216,9 @@ struct value context_apply(const struct context *context, uint32_t node, struct 
 		struct value part = c->excludes ? range_without(&whole, c->lo)
 						: range_clip(&whole, c->lo, c->hi);
 
+		/* that nothing is left must not rest on an assumption: nothing has no flags */
+		if (range_is_empty(&part) && (v.assumptions | c->assumptions))
+			continue;
 		if (part.lo == whole.lo && part.hi == whole.hi && part.base == whole.base)
 			continue; /* nothing gained: keep the form it had */
 		if (!range_is_empty(&part))

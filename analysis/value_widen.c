@@ -142,13 +142,16 @@ struct value solver_widen(
 		}
 	}
 	out = *grown;
-	if (up && !down && grown->lo >= 0 && out.base != BASE_DESCRIPTOR && s->changes[node] < 60 &&
+	uint32_t wide = out.base == BASE_NUMBER ? bits : 64;
+
+	/* what is beyond the end already counts down, as unsigned numbers show that */
+	if (up && !down && grown->lo >= 0 && grown->hi <= counter_end(wide) &&
+		out.base != BASE_DESCRIPTOR && s->changes[node] < 60 &&
 		(s->vs->options->assume & ASSUME_NO_WRAP)) {
 		s->capped[node] = true;
-		out.hi = down_to(
-			counter_end(out.base == BASE_NUMBER ? bits : 64), grown->lo, stride);
+		out.hi = down_to(counter_end(wide), grown->lo, stride);
 		out.stride = stride;
-		return solver_cap(&out, out.base == BASE_NUMBER ? bits : 64);
+		return solver_cap(&out, wide);
 	}
 	s->capped[node] = false;
 	return solver_lose_bounds(grown, bits);

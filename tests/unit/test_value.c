@@ -85,6 +85,11 @@ static const struct row rows[] = {
 		       "add.s32 %r3, %r3, 1;\nsetp.lt.u32 %p2, %r1, 77;\n@%p2 bra S;\n"
 		       "add.s32 %r7, %r7, 64;\nS: setp.ne.s32 %p1, %r3, 0;\n@%p1 bra L;\nE: ret;",
 		"tile+[0,2147483584]/64"},
+	{"counting down below zero is no growing that never wraps",
+		"ld.param.u32 %r5, [out];\nmov.b32 %r7, 96;\nmov.u32 %r4, 0;\nL:\n" STORE
+		"setp.lt.s32 %p1, %r5, 9;\n@%p1 bra S;\nsub.s32 %r7, %r7, 4096;\nS:\n"
+		"setp.lt.s32 %p1, %r7, -128;\n@%p1 bra L;\nret;",
+		"tile+[-2147483552,96]/4096"},
 	{"remainder by multiplication",
 		"ld.param.u32 %r1, [out];\nmul.hi.u32 %r2, %r1, 1321528399;\nshr.u32 %r3, %r2, 2;\n"
 		"mul.lo.s32 %r4, %r3, 13;\nsub.s32 %r7, %r1, %r4;\n" STORE "ret;",
