@@ -514,7 +514,7 @@ struct flow_setup *flow_prepare(struct unit *unit)
 	s->uncommitted = commits_missing(unit, &s->facts);
 	find_deferred(s);
 	find_literals(s, NULL);
-	leaders_find(unit, &s->handoffs, NULL, &s->leaders);
+	leaders_find(unit, &s->handoffs, NULL, NULL, &s->leaders);
 	if (fits(s))
 		prepare_sets(s);
 	return s;
@@ -544,7 +544,7 @@ struct flow_setup *flow_prepare_with(struct flow_setup *from, const struct fence
 	s->deferred = from->deferred;
 	memcpy(s->fence, from->fence, sizeof(s->fence));
 	find_literals(s, view);
-	leaders_find(s->unit, &s->handoffs, view, &s->leaders);
+	leaders_find(s->unit, &s->handoffs, view, &from->leaders, &s->leaders);
 	if (bytes_of_sets(s) > SETS_MAX)
 		s->nliterals = 0;
 	if (same_literals(s, from) && leaders_same(&s->leaders, &from->leaders))

@@ -363,13 +363,22 @@ static void find_ways(struct finder *f)
 				l->runs[k] |= UINT32_C(1) << i;
 }
 
+/* The epochs rest on the barriers alone: with other fences they are the same. */
+static void take_epochs(struct finder *f, const struct leaders *known)
+{
+	f->out->epoch_of = known->epoch_of;
+	f->out->nepochs = known->nepochs;
+	memcpy(f->groups, known->finder->groups, sizeof(f->groups));
+	f->ngroups = known->finder->ngroups;
+}
+
 void leaders_find(struct unit *unit, const struct handoffs *h, const struct fence_view *view,
-	struct leaders *out)
+	const struct leaders *known, struct leaders *out)
 {
 	struct finder *f = ARENA_NEW(unit->arena, struct finder, 1);
 	bool assumed;
 
-	*out = (struct leaders){0};
+	*out = (struct leaders){.finder = f};
 	f->unit = unit;
 	f->h = h;
 	f->out = out;
@@ -382,7 +391,10 @@ void leaders_find(struct unit *unit, const struct handoffs *h, const struct fenc
 		f->elects |= unit->fn->insns[i].op == OP_elect;
 	for (uint32_t i = 0; view && i < view->nplaced; i++)
 		bits_set(f->placed, view->placed[i].before);
-	find_epochs(f);
+	if (known)
+		take_epochs(f, known);
+	else
+		find_epochs(f);
 	find_leaders(f, view);
 	find_members(f);
 	find_ways(f);

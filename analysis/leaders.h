@@ -31,6 +31,7 @@ struct leaders {
 	uint32_t *cannot;      /* by block: leaders that never come there */
 	uint32_t (*not_along)[2]; /* by block: leaders that never take its first, second edge */
 	uint32_t assumptions;  /* enum assumption bits on which the numbers of threads rest */
+	const struct finder *finder; /* for the next one that asks about the same hand-offs */
 };
 
 /* Two bits for each leader of the set: shared and global. */
@@ -43,7 +44,8 @@ static inline uint32_t leaders_spread(uint32_t set)
 	return out;
 }
 
-/* Of the fences in the text and those of the view (NULL: none). */
-void leaders_find(
-	struct unit *, const struct handoffs *, const struct fence_view *, struct leaders *);
+/* Of the fences in the text and those of the view (NULL: none). `known`: of the same hand-offs under
+ * other fences, or NULL. */
+void leaders_find(struct unit *, const struct handoffs *, const struct fence_view *,
+	const struct leaders *known, struct leaders *);
 bool leaders_same(const struct leaders *, const struct leaders *);

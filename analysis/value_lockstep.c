@@ -302,12 +302,24 @@ static bool recognise(struct lockstep *l, const struct insn *insn)
 	}
 }
 
-uint32_t lockstep_reads(const struct values *vs, const struct insn *insn, uint32_t *nodes)
+/* The form is looked for once per instruction: most have it not. */
+static bool has_form(struct values *vs, struct lockstep *l, const struct insn *insn)
+{
+	if (!vs->plain)
+		vs->plain = ARENA_NEW(vs->arena, bool, vs->fn->ninsns + 1);
+	bool *plain = &vs->plain[insn - vs->fn->insns];
+
+	if (!*plain)
+		*plain = !recognise(l, insn);
+	return !*plain;
+}
+
+uint32_t lockstep_reads(struct values *vs, const struct insn *insn, uint32_t *nodes)
 {
 	struct lockstep l = {.vs = vs};
 	uint32_t n = 0;
 
-	if (!recognise(&l, insn))
+	if (!has_form(vs, &l, insn))
 		return 0;
 	for (uint32_t b = 0; b < l.nbases; b++)
 		if (l.bases[b].node != NONE)
@@ -333,7 +345,7 @@ bool lockstep_evaluate(struct evaluation e, const struct insn *insn, struct valu
 	struct values *vs = e.values;
 	struct lockstep l = {.vs = vs};
 
-	if (!recognise(&l, insn))
+	if (!has_form(vs, &l, insn))
 		return false;
 	struct value sum = range_empty(), rounds = range_span(0, (int64_t)(l.k * (l.d - 1)), l.k);
 

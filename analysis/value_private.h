@@ -91,6 +91,7 @@ struct values {
 	uint32_t *trip_of;  /* by node: index of its trip, or NONE */
 	uint32_t *counters; /* by block: the trip of a counter of this head, or NONE */
 	bool narrowing;	    /* the solver has a solution and makes it better */
+	bool *plain;	   /* by instruction: known to have no form of value_lockstep.c */
 	uint32_t *entry;    /* by block: the branch that is its one way in, or NONE */
 	struct descriptor_kind *descriptors;
 	uint32_t ndescriptors, descriptors_cap;
@@ -157,7 +158,7 @@ bool idiom_multiply_add(struct evaluation, const struct insn *, struct value *);
 #define LOCKSTEP_MOST 8
 bool lockstep_evaluate(struct evaluation, const struct insn *, struct value *);
 /* Nodes behind phis whose values that takes, LOCKSTEP_MOST at the most: returns how many. */
-uint32_t lockstep_reads(const struct values *, const struct insn *, uint32_t *nodes);
+uint32_t lockstep_reads(struct values *, const struct insn *, uint32_t *nodes);
 
 bool idiom_align_up(struct evaluation, const struct insn *select, struct value *);
 
