@@ -55,7 +55,10 @@ static void make_roles(struct maker *m, const struct who *who)
 		mb = mbarrier_of(m, r.writers.warps);
 	if (mb == NONE)
 		id = role_id(m);
+	bool twice = id != NONE && chance(m, 30); /* they have met before, in either arm */
 	put_jump(m, on(r.pred), one);
+	if (twice)
+		put_sync(m, id, all_warps(m), true);
 	make_body(m, &r.writers, 1 + below(m, 3));
 	maybe_fence(m);
 	if (mb != NONE)
@@ -71,6 +74,8 @@ static void make_roles(struct maker *m, const struct who *who)
 		put_jump(m, always(), end);
 	}
 	put_label(m, one);
+	if (twice)
+		put_sync(m, id, all_warps(m), true);
 	if (chance(m, 30))
 		make_body(m, &r.issuers, 1);
 	if (mb != NONE)
