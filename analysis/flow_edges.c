@@ -110,6 +110,28 @@ static void way_up(struct way_search *q, uint32_t last, struct way *way)
 	}
 }
 
+/* Which of two releases of the access's own thread says more: one whose barrier is known, then the
+ * next behind the access in the text (the difference wraps, so those in front of it come last). */
+static bool says_more(const struct way_search *q, uint32_t a, uint32_t b)
+{
+	const struct sync_site *sites = q->s->handoffs.sites;
+	uint32_t from = q->s->unit->accesses.v[q->s->facts.v[q->fact].access].insn;
+
+	if (b == NONE)
+		return true;
+	if (sites[a].unknown != sites[b].unknown)
+		return sites[b].unknown;
+	return sites[a].insn - from < sites[b].insn - from;
+}
+
+static uint32_t add_hop(struct way_search *q, uint32_t acquire, uint32_t release, uint32_t parent)
+{
+	struct hop hop = {acquire, release, parent};
+
+	ARENA_PUSH(q->s->unit->arena, q->hops, q->nhops, q->cap, hop);
+	return q->nhops - 1;
+}
+
 /* Takes an acquire that brings the fact; the number of the hop that ends the search, or NONE. */
 static uint32_t take_acquire(struct way_search *q, uint32_t acquire, uint32_t parent)
 {
@@ -118,19 +140,16 @@ static uint32_t take_acquire(struct way_search *q, uint32_t acquire, uint32_t pa
 	if (q->s->heard[acquire] == q->s->round)
 		return NONE;
 	q->s->heard[acquire] = q->s->round;
-	for (uint32_t own = 2; own-- > 0;) {
-		for (uint32_t i = 0; i < from->n; i++) {
-			struct bits sent =
-				own ? q->s->sent_own[from->v[i]] : q->s->sent_foreign[from->v[i]];
-			struct hop hop = {acquire, from->v[i], parent};
+	uint32_t best = NONE;
 
-			if (!bits_has(sent, q->fact))
-				continue;
-			ARENA_PUSH(q->s->unit->arena, q->hops, q->nhops, q->cap, hop);
-			if (own)
-				return q->nhops - 1;
-		}
-	}
+	for (uint32_t i = 0; i < from->n; i++)
+		if (bits_has(q->s->sent_own[from->v[i]], q->fact) && says_more(q, from->v[i], best))
+			best = from->v[i];
+	if (best != NONE)
+		return add_hop(q, acquire, best, parent);
+	for (uint32_t i = 0; i < from->n; i++)
+		if (bits_has(q->s->sent_foreign[from->v[i]], q->fact))
+			add_hop(q, acquire, from->v[i], parent);
 	return NONE;
 }
 
