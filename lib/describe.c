@@ -186,8 +186,9 @@ static void describe_check(const struct words *w, const char **message, const ch
 			"`on'";
 		break;
 	default:
-		*message = "hint suppresses nothing";
-		*help = "take the comment away";
+		*message = "hint suppresses nothing: no finding names an access, fence or call "
+			   "behind it in its block";
+		*help = "put it directly before the access that a finding names, or take it away";
 		break;
 	}
 }
