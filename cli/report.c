@@ -2,6 +2,7 @@
 /* What all reports share: choosing the form, totals, excerpts of the input with carets. */
 #include "cli/report.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define RED "\033[1;31m"
@@ -85,7 +86,8 @@ void print_excerpt(FILE *out, const char *text, size_t size, size_t begin, size_
 	if (begin - from > 350)
 		return;
 	fprintf(out, "%6u | ", line);
-	fwrite(text + from, 1, shown, out);
+	for (size_t i = from; i < from + shown; i++) /* a terminal must not obey an input */
+		fputc(iscntrl((unsigned char)text[i]) && text[i] != '\t' ? '?' : text[i], out);
 	fprintf(out, "\n       | ");
 	for (size_t i = from; i < begin; i++)
 		fputc(text[i] == '\t' ? '\t' : ' ', out);
@@ -154,6 +156,8 @@ void print_summary(
 		}
 	fputs(between[0] == ',' ? ")" : "", out);
 	between = "; ";
+	if (!totals->kernels && totals->broken < totals->files && !settings->nkernels)
+		fputs("; no kernel here is for sm_90 or later and has async accesses", out);
 	count_word(
 		out, &between, totals->broken, "file with input errors", "files with input errors");
 	count_word(out, &between, totals->baseline, "known from the baseline",

@@ -80,7 +80,7 @@ static uint32_t set_words(struct shim_settings *settings, char **words)
 	if (value || is_flag(name))
 		return set_option(settings, name, value);
 	if (!words[1])
-		return problem(settings, name, "a value is missing");
+		return problem(settings, name, "no such option, or its value is missing");
 	return set_option(settings, name, words[1]) ? 2 : 0;
 }
 

@@ -39,3 +39,5 @@ $ cp broken.ptx tree/aa.ptx; fencepost --check --strict --format=json tree | gre
 2     29 | }
 2        | ^
 $ fencepost --check -q --strict old.ptx
+$ fencepost --check old.ptx
+1 fencepost: no findings in 1 file; no kernel here is for sm_90 or later and has async accesses

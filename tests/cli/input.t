@@ -42,11 +42,18 @@ $ printf '' | fencepost -
 2        | ^
 2 fencepost: nothing looked at in 1 file; 1 file with input errors
 = 2
-$ printf '.version 8.3\n.target sm_90a\n.entry k()\n{\n\tadd.u32 \0;\n}\n' | fencepost - 2>&1 | tr '\0' '@'
-1 <stdin>:5:10: error: NUL byte in the text
-1      5 | 	add.u32 @;
-1        | 	        ^
-1 fencepost: nothing looked at in 1 file; 1 file with input errors
+$ printf '.version 8.3\n.target sm_90a\n.entry k()\n{\n\tadd.u32 \0;\n}\n' | fencepost -
+2 <stdin>:5:10: error: NUL byte in the text
+2      5 | 	add.u32 ?;
+2        | 	        ^
+2 fencepost: nothing looked at in 1 file; 1 file with input errors
+= 2
+$ printf '\177ELF\033[31m\n' | fencepost -
+2 <stdin>:1:1: error: not PTX: expected '.version'
+2      1 | ?ELF?[31m
+2        | ^
+2 fencepost: nothing looked at in 1 file; 1 file with input errors
+= 2
 $ fencepost -o nowhere/out.ptx fenced.ptx
 2 fencepost: error: nowhere/out.ptx: cannot write: No such file or directory
 2 fenced.ptx:5: clean: store(float*) (14 instructions, 1 generic, 1 async, 1 fences)

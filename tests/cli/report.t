@@ -101,11 +101,11 @@ $ fencepost --check hints.ptx
 1        = kernel: hints; confidence: proven
 1        = do: write `// fencepost: ignore REASON' or `// fencepost: off REASON' ... `on'
 1 
-1 hints.ptx:32:2: warning: hint suppresses nothing [hint-unused]
+1 hints.ptx:32:2: warning: hint suppresses nothing: no finding names an access, fence or call behind it in its block [hint-unused]
 1     32 | 	// fencepost: ignore there is nothing here
 1        | 	^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 1        = kernel: hints; confidence: proven
-1        = do: take the comment away
+1        = do: put it directly before the access that a finding names, or take it away
 1 
 1 hints.ptx:5: findings: hints (13 instructions, 1 generic, 1 async, 0 fences)
 1 fencepost: 4 warnings in 1 kernel of 1 file (verdicts: 1 findings); 1 suppressed by a hint
@@ -125,8 +125,14 @@ $ fencepost --why=20:25 fenced.ptx
 1 line 25: cp.async.bulk.global.shared::cta.bulk_group: async write of global at *_Z5storePf_param_0, 512 bytes, exact
 1   no edge: the bytes are distinct: different state spaces
 $ fencepost --why=20:21 fenced.ptx
-2 fenced.ptx: error: no generic access of shared or global memory in line 20, or no async one in line 21
+2 fenced.ptx: error: no generic access of shared or global memory in line 20, or no async one in line 21; the generic one's line comes first
 = 2
+$ fencepost --why=23:43 unrolled.ptx | sed -n 3p
+1   an edge: the way is line 23, line 24, line 41, line 43; handed over by line 24 to line 41
+$ fencepost --why=25:43 unrolled.ptx | sed -n 3p
+1   an edge: the way is line 25, line 26, line 41, line 43; handed over by line 26 to line 41
+$ sed '24s/.empty./[%r0]/' unrolled.ptx >unknown.ptx; fencepost --why=23:43 unknown.ptx | sed -n 3p
+1   an edge: the way is line 23, line 26, line 41, line 43; handed over by line 26 to line 41
 $ fencepost --dump=cfg missing.ptx
 1 _Z5storePf:
 1 B0: lines 15-23, 9 instructions, to B2, B1
