@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run-time compiler with fencepost in it: PTX goes in, the library puts the missing fences into
- *it in memory, and nvJitLink makes a cubin or, where a GPU is, the driver loads it.
+ * it in memory, and nvJitLink makes a cubin or, where a GPU is, the driver loads it.
  *
- *	cc jit.c $(pkg-config --cflags --libs fencepost) -ldl -o jit && ./jit sm_90a kernel.ptx
- *out.cubin
+ *	cc jit.c $(pkg-config --cflags --libs fencepost) -ldl -o jit
+ *	./jit sm_90a kernel.ptx out.cubin
  *
  * Both libraries of CUDA are opened at run time, so that this builds anywhere. Status 77: neither
- *is here.
+ * is here.
  */
 #include <fencepost.h>
 
