@@ -256,7 +256,9 @@ static bool converted(struct look *l, const struct insn *insn, uint64_t *out)
 		!source(l, insn, 0, out))
 		return false;
 	*out = from.is_signed ? (uint64_t)as_signed(*out, from.bits) : cut(*out, from.bits);
-	return true;
+	/* a register may be wider than the type: then that extends what it keeps (ISA 9.4.1) */
+	*out = to.is_signed ? (uint64_t)as_signed(*out, to.bits) : cut(*out, to.bits);
+	return to.bits != 0;
 }
 
 static bool selected(struct look *l, const struct insn *insn, uint64_t *out)

@@ -177,7 +177,7 @@ struct value operation_permute(const struct operation *op)
 		     b = operation_source(op, 1);
 	int64_t s;
 
-	if (!range_is_constant(&selector, &s))
+	if (!range_is_constant(&selector, &s) || op->insn->nmods > 1) /* modes: ISA 9.7.9.7 */
 		return any(32);
 	if (s == 0x3210)
 		return a;

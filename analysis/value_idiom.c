@@ -79,6 +79,14 @@ static bool constant(const struct walker *w, const struct operand *o, int64_t *c
 	return range_is_constant(&v, c);
 }
 
+/* cvt that cuts 64 bits to 32; to fewer, a quotient may lose more than zeros. */
+static bool is_low_half(const struct insn *insn)
+{
+	return insn->op == OP_cvt && insn_type(insn, 0).bits == 32 &&
+	       !insn_type(insn, 0).is_float && insn_type(insn, 1).bits == 64 &&
+	       !insn_type(insn, 1).is_float && !insn_has(insn, MOD_sat);
+}
+
 static struct value reading(const struct walker *w, const struct operand *o, bool is_signed)
 {
 	struct value v = evaluate_operand(w->e, 0, o);
@@ -105,7 +113,7 @@ static const struct insn *upper_half(
 	const struct insn *insn = definition(w, o, &node);
 	bool wide = false;
 
-	if (insn && insn->op == OP_cvt) {
+	if (insn && is_low_half(insn)) {
 		insn = definition(w, insn_source(w->fn, insn, 0), &node);
 		if (!insn || insn->op != OP_shr || insn_type(insn, 0).is_signed ||
 			!constant(w, insn_source(w->fn, insn, 1), &k) || k != 32)
@@ -165,7 +173,7 @@ static bool is_quotient(
 		return false;
 	if (is_long_quotient(w, o, x, d))
 		return true;
-	if (insn->op == OP_cvt) /* of the upper half of a wide product */
+	if (is_low_half(insn)) /* of the upper half of a wide product */
 		insn = definition(w, insn_source(w->fn, insn, 0), &node);
 	if (!insn)
 		return false;
@@ -337,7 +345,9 @@ static const struct operand *tests_low_bits(
 	bool is_unsigned;
 	int64_t zero;
 
+	/* the second result of setp says the opposite */
 	if (!test || test->op != OP_setp || insn_source(w->fn, test, 2) ||
+		insn_operand(w->fn, test, 0)->kind != OPERAND_REG ||
 		!constant(w, insn_source(w->fn, test, 1), &zero) || zero)
 		return NULL;
 	enum compare c = insn_compare(test, &is_unsigned);

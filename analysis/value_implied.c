@@ -82,7 +82,8 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 			return false;
 		if (to.bits > from.bits) /* the same number, read in the narrow type */
 			out->bits = from.bits, out->is_signed = from.is_signed;
-		return to.bits == from.bits ||
+		/* registers may be wider than both types: then the rest of the source is lost */
+		return (to.bits == from.bits && c->bits == to.bits) ||
 		       (to.bits > from.bits && c->bits == to.bits &&
 			       (from.is_signed == c->is_signed || !from.is_signed));
 	}

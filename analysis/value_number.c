@@ -157,11 +157,12 @@ static uint32_t operand_number(struct values *vs, const struct operand *o)
 	return number;
 }
 
-static bool has_expression(const struct insn *insn)
+static bool has_expression(const struct values *vs, const struct insn *insn)
 {
+	bool fixed;
+
 	if (insn->op == OP_ld)
-		return insn_has(insn, MOD_param) || insn_has(insn, MOD_const) ||
-		       insn_has(insn, MOD_param__entry);
+		return insn_has(insn, MOD_const) || value_loads_parameter(vs, insn, &fixed);
 	if (insn->op == OP_addc || insn->op == OP_subc || insn->op == OP_set ||
 		insn_has(insn, MOD_cc))
 		return false;
@@ -196,7 +197,7 @@ static uint32_t expression(struct values *vs, const struct node *n)
 	uint64_t key[KEY_WORDS] = {KEY_INSN, insn->op};
 	bool invariant = true;
 
-	if (n->previous != NONE || !has_expression(insn) || insn->count > 5)
+	if (n->previous != NONE || !has_expression(vs, insn) || insn->count > 5)
 		return fresh(vs, false);
 	if (insn->op == OP_mov || insn->op == OP_LINK_MOV) {
 		const struct operand *d = insn_operand(vs->fn, insn, 0),

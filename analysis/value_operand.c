@@ -242,3 +242,18 @@ struct value operation_number(const struct operation *op, uint32_t k)
 
 	return value_in_type(&v, op->type);
 }
+
+/* A .param variable of a call holds what the latest call gave (ISA 7.1). */
+bool value_loads_parameter(const struct values *vs, const struct insn *insn, bool *fixed)
+{
+	const struct evaluation plain = {(struct values *)(uintptr_t)vs, NULL, 0, NULL};
+	const struct operand *mem = insn_source(vs->fn, insn, 0);
+
+	if (insn->op != OP_ld || !mem || mem->kind != OPERAND_MEM)
+		return false;
+	struct value v = evaluate_operand(plain, 0, mem);
+
+	*fixed = v.lo == v.hi;
+	return v.base == BASE_SYMBOL && v.space == SPACE_PARAM && v.id >= vs->fn->first_param &&
+	       v.id < vs->fn->first_param + vs->fn->nparams;
+}

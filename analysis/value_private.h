@@ -143,6 +143,8 @@ enum compare insn_compare(const struct insn *, bool *is_unsigned);
 bool insn_is_arithmetic(const struct insn *);
 
 /* value_operand.c */
+/* A load from the parameters of the function itself, which never change; *fixed: from one place. */
+bool value_loads_parameter(const struct values *, const struct insn *, bool *fixed);
 struct value evaluate_operand(struct evaluation, uint32_t insn, const struct operand *);
 /* value_eval.c */
 struct value evaluate_node(struct evaluation, uint32_t node);

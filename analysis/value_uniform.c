@@ -94,12 +94,10 @@ static bool is_source(const struct values *vs, uint32_t node)
 	if (n->kind != NODE_DEF)
 		return false;
 	const struct insn *insn = &vs->fn->insns[n->insn];
-	bool load = (insn->op == OP_ld || insn->op == OP_ldu) &&
-		    (insn_has(insn, MOD_param) || insn_has(insn, MOD_param__entry) ||
-			    insn_has(insn, MOD_param__func));
+	bool fixed;
 
-	if (load)
-		return !vs->is_entry && !insn_has(insn, MOD_param__entry);
+	if (vs->is_entry && value_loads_parameter(vs, insn, &fixed))
+		return !fixed;
 	if (insn->op == OP_getctarank)
 		return false;
 	if (!insn_is_arithmetic(insn) && insn->op != OP_shfl)
