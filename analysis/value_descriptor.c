@@ -73,17 +73,6 @@ static struct value move_start(const struct value *v, const struct value *n)
 	return out;
 }
 
-/* Adds or ors a constant: its low 14 bits move the start, the others change the rest. */
-static struct value add_constant(struct values *vs, const struct value *v, uint64_t c, bool is_or)
-{
-	struct descriptor_kind kind = kind_of(vs, v);
-	struct value low = range_constant((int64_t)(c & START_MASK));
-	struct value out = low.lo ? move_start(v, &low) : *v;
-
-	kind.high = is_or ? kind.high | (c & ~START_MASK) : kind.high + (c & ~START_MASK);
-	return with_kind(vs, &out, kind);
-}
-
 static struct value forget_high(struct values *vs, const struct value *v)
 {
 	struct descriptor_kind kind = kind_of(vs, v);
@@ -92,12 +81,46 @@ static struct value forget_high(struct values *vs, const struct value *v)
 	return with_kind(vs, v, kind);
 }
 
+/* Ors a constant: its low 14 bits move the start, the others change the rest. */
+static struct value or_constant(struct values *vs, const struct value *v, uint64_t c)
+{
+	struct descriptor_kind kind = kind_of(vs, v);
+	struct value low = range_constant((int64_t)(c & START_MASK));
+	struct value out = low.lo ? move_start(v, &low) : *v;
+
+	kind.high |= c & ~START_MASK;
+	return with_kind(vs, &out, kind);
+}
+
+/* Adds a constant. Its low bits may carry out of the field into the others: 65535 is one step of
+ * the others forward and one of the start back. Of the two readings at most one leaves the start
+ * within the 18 bits of shared addresses; false if that is not known of either. */
+static bool add_constant(struct values *vs, const struct value *v, uint64_t c, struct value *out)
+{
+	uint64_t start = c & START_MASK;
+	struct descriptor_kind kind = kind_of(vs, v);
+
+	for (int64_t low = (int64_t)start; low >= (int64_t)start - 0x4000; low -= 0x4000) {
+		struct value number = range_constant(low);
+
+		*out = start ? move_start(v, &number) : *v;
+		if (start && (out->lo < 0 || out->hi >= INT64_C(1) << 18))
+			continue;
+		kind.high += c - (uint64_t)low;
+		*out = with_kind(vs, out, kind);
+		return true;
+	}
+	return false;
+}
+
 struct value descriptor_add(struct values *vs, const struct value *v, const struct value *n)
 {
 	int64_t c;
+	struct value moved;
 
-	if (range_is_constant(n, &c) && (c <= -(INT64_C(1) << 14) || c >= (INT64_C(1) << 14)))
-		return add_constant(vs, v, (uint64_t)c, false);
+	if (range_is_constant(n, &c) && (c <= -(INT64_C(1) << 14) || c >= (INT64_C(1) << 14)) &&
+		add_constant(vs, v, (uint64_t)c, &moved))
+		return moved;
 	if (small(n))
 		return move_start(v, n);
 	struct value number = range_signed(n, 64), out;
@@ -128,7 +151,7 @@ struct value descriptor_or(struct values *vs, const struct value *v, const struc
 		if (bits <= range_trailing_zeros(&out)) { /* zeros in every start: or adds */
 			bool assumed = value_alignment_assumed(vs, &out, bits);
 
-			out = add_constant(vs, v, (uint64_t)c, true);
+			out = or_constant(vs, v, (uint64_t)c);
 			out.assumptions |= assumed ? ASSUME_ALIGNED_TMA : 0;
 			return out;
 		}
@@ -137,7 +160,7 @@ struct value descriptor_or(struct values *vs, const struct value *v, const struc
 		low.hi = (int64_t)moved;
 		low.stride = 1;
 		out = move_start(v, &low);
-		return add_constant(vs, &out, (uint64_t)c & ~START_MASK, true);
+		return or_constant(vs, &out, (uint64_t)c & ~START_MASK);
 	}
 	uint32_t zeros = range_trailing_zeros(n);
 
