@@ -246,7 +246,7 @@ static uint64_t group_print(struct prints *prints, const struct item *v, uint32_
 	}
 	uint64_t print = fingerprint_text(FINGERPRINT_SEED, rule, strlen(rule));
 
-	print = fingerprint_text(print, name.text, name.size);
+	print = fingerprint_name(print, name.text, name.size);
 	return fingerprint_text(print, (const char *)&sum, sizeof(sum));
 }
 

@@ -18,6 +18,8 @@ void findings_build(const struct analysis_view *, struct hint_map *, struct aren
 	struct kernel_result *);
 
 uint64_t fingerprint_text(uint64_t seed, const char *text, size_t size);
+/* The same of a symbol's name, but for the parts that change with each change of its file. */
+uint64_t fingerprint_name(uint64_t seed, const char *name, size_t size);
 struct print { /* of one instruction: its text, register numbers and constants left out */
 	struct slice text;   /* no text: not asked for yet */
 	uint64_t seed, hash; /* the latest question and its answer */

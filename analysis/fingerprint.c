@@ -7,6 +7,7 @@
 #include "analysis/findings.h"
 
 #include <ctype.h>
+#include <string.h>
 
 static uint64_t mix(uint64_t hash, char c)
 {
@@ -17,6 +18,36 @@ uint64_t fingerprint_text(uint64_t seed, const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		seed = mix(seed, text[i]);
+	return mix(seed, 0);
+}
+
+/* nvcc names what has internal linkage by a hash of the file's text and by its first global name: a
+ * part such as `35_GLOBAL__N__c34f0a32_5_st_cu__Z2gov` of a mangled name (its length in front). The
+ * end of one that begins at i, or i itself. */
+static size_t skip_internal(const char *s, size_t i, size_t n)
+{
+	static const char *const begins[] = {"_GLOBAL__N_", "_INTERNAL_"};
+	size_t at = i, length = 0;
+
+	for (; at < n && isdigit((unsigned char)s[at]) && length < n; at++)
+		length = length * 10 + (size_t)(s[at] - '0');
+	for (size_t k = 0; k < sizeof(begins) / sizeof(*begins); k++) {
+		size_t begin = strlen(begins[k]);
+
+		if (length >= begin && length <= n - at && !strncmp(s + at, begins[k], begin))
+			return at + length;
+	}
+	return i;
+}
+
+uint64_t fingerprint_name(uint64_t seed, const char *name, size_t size)
+{
+	for (size_t i = 0; i < size;) {
+		size_t end = skip_internal(name, i, size);
+
+		seed = mix(seed, end > i ? '@' : name[i]);
+		i = end > i ? end : i + 1;
+	}
 	return mix(seed, 0);
 }
 
@@ -78,8 +109,12 @@ static struct slice normal_text(struct prints *prints, const struct span *at)
 		if (s[from] == '%')
 			while (end > from && isdigit((unsigned char)s[end - 1]))
 				end--;
-		while (from < end)
-			put(prints, s[from++]);
+		while (from < end) {
+			size_t internal = skip_internal(s, from, end);
+
+			put(prints, internal > from ? '@' : s[from]);
+			from = internal > from ? internal : from + 1;
+		}
 		put(prints, 0);
 	}
 	char *copy = arena_alloc(prints->arena, prints->nbytes + 1);

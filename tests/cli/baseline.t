@@ -13,6 +13,10 @@ $ sed 's/st.shared.u32/st.shared.b32/' missing.ptx > other/missing.ptx; fencepos
 What was fixed is listed.
 $ cp fenced.ptx other/missing.ptx; fencepost --check --strict --baseline=b.json other | grep fixed
 1 missing.ptx: fixed since the baseline: missing-raw in _Z5storePf (5f95247bd6a056a0)
+In an anonymous namespace nvcc puts a hash of the file into the name: still known; another kernel of it is not.
+$ name() { sed "s/_Z5storePf/$1/g" missing.ptx > other/missing.ptx; }; try() { fencepost --check -q --strict --baseline=n.json other; echo $?; }; name _ZN35_GLOBAL__N__c34f0a32_5_st_cu__Z2gov5storeEPf; fencepost --check -q --strict --write-baseline=n.json --fail-on=none other; name _ZN36_GLOBAL__N__184ba854_5_st_cu__Z3went5storeEPf; try; name _ZN36_GLOBAL__N__184ba854_5_st_cu__Z3went5spareEPf; try
+1 0
+1 1
 A second finding of the same kind is new.
 $ awk '{ print } /st.shared.u32/ { print "\tst.shared.u32 [%r3], %r1;" }' missing.ptx > other/missing.ptx; fencepost --check -q --strict --baseline=b.json other
 = 1
