@@ -92,6 +92,13 @@ static struct value or_constant(struct values *vs, const struct value *v, uint64
 	return with_kind(vs, &out, kind);
 }
 
+/* Shared addresses have 18 bits: a start below its base or further up may have borrowed from the
+ * bits above its field, or carried into them. */
+static bool start_inside(const struct value *v)
+{
+	return v->lo >= 0 && v->hi < INT64_C(1) << 18;
+}
+
 /* Adds a constant. Its low bits may carry out of the field into the others: 65535 is one step of
  * the others forward and one of the start back. Of the two readings at most one leaves the start
  * within the 18 bits of shared addresses; false if that is not known of either. */
@@ -104,7 +111,7 @@ static bool add_constant(struct values *vs, const struct value *v, uint64_t c, s
 		struct value number = range_constant(low);
 
 		*out = start ? move_start(v, &number) : *v;
-		if (start && (out->lo < 0 || out->hi >= INT64_C(1) << 18))
+		if (start && !start_inside(out))
 			continue;
 		kind.high += c - (uint64_t)low;
 		*out = with_kind(vs, out, kind);
@@ -121,8 +128,10 @@ struct value descriptor_add(struct values *vs, const struct value *v, const stru
 	if (range_is_constant(n, &c) && (c <= -(INT64_C(1) << 14) || c >= (INT64_C(1) << 14)) &&
 		add_constant(vs, v, (uint64_t)c, &moved))
 		return moved;
-	if (small(n))
-		return move_start(v, n);
+	if (small(n)) {
+		moved = move_start(v, n);
+		return start_inside(&moved) ? moved : forget_high(vs, &moved);
+	}
 	struct value number = range_signed(n, 64), out;
 
 	/* the sum of unknown amount: anywhere in the variable */
