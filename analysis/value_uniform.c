@@ -102,6 +102,9 @@ static bool is_source(const struct values *vs, uint32_t node)
 		return false;
 	if (!insn_is_arithmetic(insn) && insn->op != OP_shfl)
 		return true;
+	/* the carry is in no operand (ISA 9.7.2) */
+	if (insn->op == OP_addc || insn->op == OP_subc)
+		return true;
 	/* whether the other lane was in range is each lane's own (ISA 9.7.9.6) */
 	if (insn->op == OP_shfl && insn_slot(vs->fn, insn, n->reg))
 		return true;
