@@ -88,11 +88,13 @@ static struct value convert(const struct operation *op)
 	if (!from.bits || to.is_float || from.is_float || insn_has(op->insn, MOD_sat))
 		return to.is_float ? any(op->bits) : value_type_range(to);
 	if (v.base != BASE_NUMBER && !range_is_empty(&v)) {
-		if (v.base == BASE_DESCRIPTOR && to.bits == 16) /* all 14 bits of the start */
+		/* all 14 bits of the start; of a wider register (ISA 9.4.1) the 16 bits that are
+		 * read */
+		if (v.base == BASE_DESCRIPTOR && (to.bits == 16 || from.bits == 16) &&
+			!from.is_signed)
 			return descriptor_and(op->e.values, &v, 0xffff);
 		if (to.bits < 32 || from.bits < 32)
-			return v.base == BASE_DESCRIPTOR && from.bits == 16 ? v
-									    : value_type_range(to);
+			return value_type_range(to);
 		/* addresses of shared memory have 32 bits at most: widening keeps them */
 		if (v.base == BASE_DESCRIPTOR)
 			return to.bits < 64 && from.bits == 64
