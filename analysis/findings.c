@@ -133,7 +133,8 @@ static void set_pairs(struct finding *finding, const struct analysis_view *view,
 
 	for (uint32_t i = 0; i < n; i++)
 		cap += v[i].nlost + (v[i].fence == NONE);
-	finding->pairs = ARENA_NEW(keep, struct result_pair, cap); /* there are thousands of findings */
+	finding->pairs =
+		ARENA_NEW(keep, struct result_pair, cap); /* there are thousands of findings */
 	for (uint32_t i = 0; i < n; i++) {
 		for (uint32_t e = 0; e < v[i].nlost; e++) {
 			const struct edge *edge = &v[i].lost[v[i].lost_edges[e]];

@@ -304,7 +304,8 @@ static bool holds(struct planner *p)
 	return !flow.incomplete;
 }
 
-/* Each fence takes a solve of its own: too many in too large a function stay as they were planned. */
+/* Each fence takes a solve of its own: too many in too large a function stay as they were planned.
+ */
 #define SPARE_WORK_MOST (UINT64_C(1) << 21)
 
 static bool too_many_to_try(const struct planner *p)
