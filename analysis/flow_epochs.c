@@ -108,20 +108,30 @@ static void find_suppressed(struct flow_setup *s, uint32_t acquire, uint32_t e)
 		bits_and_not(s->suppressed, s->fresh_at[from->v[i]]);
 }
 
+/* Another CTA still wants a fence of its own (spec 3.3): for it the facts stay, as fenced ones. */
+static void fence_for_all(struct flow_setup *s, struct bits set)
+{
+	for (uint32_t f = bits_next(s->suppressed, 0); f != NONE;
+		f = bits_next(s->suppressed, f + 1))
+		if (bits_has(set, f) && s->facts.v[f].sibling[FORM_FENCED] != NONE)
+			bits_set(set, s->facts.v[f].sibling[FORM_FENCED]);
+	bits_and_not(set, s->suppressed);
+}
+
 /* Takes the suppressed facts out of the state and out of what is received, of which the rest is
  * given back. */
 static struct bits suppress(struct flow_setup *s, struct bits received)
 {
 	if (bits_meet(received, s->suppressed))
 		s->led = true;
-	bits_and_not(s->now.own, s->suppressed);
-	bits_and_not(s->now.foreign, s->suppressed);
+	fence_for_all(s, s->now.own);
+	fence_for_all(s, s->now.foreign);
 	for (uint32_t l = 0; l < s->nliterals; l++) {
-		bits_and_not(s->now.own_if[l], s->suppressed);
-		bits_and_not(s->now.foreign_if[l], s->suppressed);
+		fence_for_all(s, s->now.own_if[l]);
+		fence_for_all(s, s->now.foreign_if[l]);
 	}
 	bits_copy(s->scratch2, received);
-	bits_and_not(s->scratch2, s->suppressed);
+	fence_for_all(s, s->scratch2);
 	return s->scratch2;
 }
 
