@@ -35,9 +35,8 @@ static void set_everywhere(struct flow_setup *s, uint32_t fact, uint32_t fails)
 			bits_set(s->now.own_if[l], fact);
 }
 
-/* The FENCED siblings of the facts of `from` that the fence settles, for facts that have one. */
-static void fenced_siblings(
-	struct flow_setup *s, struct bits from, struct bits kill, struct bits to)
+void flow_fenced_siblings(
+	const struct flow_setup *s, struct bits from, struct bits kill, struct bits to)
 {
 	for (uint32_t w = 0; w < from.nwords; w++) {
 		uint64_t hit = from.words[w] & kill.words[w];
@@ -69,21 +68,21 @@ static void do_fence(
 		always ? NONE : flow_literal(s, at, guarded->guard, guarded->guard_negated);
 
 	if (always) {
-		fenced_siblings(s, now->own, kill, now->own);
+		flow_fenced_siblings(s, now->own, kill, now->own);
 		bits_and_not(now->own, kill);
 	}
 	if (always && !s->own_only) {
-		fenced_siblings(s, now->foreign, kill, now->foreign);
+		flow_fenced_siblings(s, now->foreign, kill, now->foreign);
 		bits_and_not(now->foreign, kill);
 	}
 	for (uint32_t l = 0; l < s->nliterals; l++) {
 		if (!always && l != under)
 			continue;
-		fenced_siblings(s, now->own_if[l], kill, now->own_if[l]);
+		flow_fenced_siblings(s, now->own_if[l], kill, now->own_if[l]);
 		bits_and_not(now->own_if[l], kill);
 		if (s->own_only)
 			continue;
-		fenced_siblings(s, now->foreign_if[l], kill, now->foreign_if[l]);
+		flow_fenced_siblings(s, now->foreign_if[l], kill, now->foreign_if[l]);
 		bits_and_not(now->foreign_if[l], kill);
 	}
 	if (!s->own_only)

@@ -111,10 +111,7 @@ static void find_suppressed(struct flow_setup *s, uint32_t acquire, uint32_t e)
 /* Another CTA still wants a fence of its own (spec 3.3): for it the facts stay, as fenced ones. */
 static void fence_for_all(struct flow_setup *s, struct bits set)
 {
-	for (uint32_t f = bits_next(s->suppressed, 0); f != NONE;
-		f = bits_next(s->suppressed, f + 1))
-		if (bits_has(set, f) && s->facts.v[f].sibling[FORM_FENCED] != NONE)
-			bits_set(set, s->facts.v[f].sibling[FORM_FENCED]);
+	flow_fenced_siblings(s, set, s->suppressed, set);
 	bits_and_not(set, s->suppressed);
 }
 

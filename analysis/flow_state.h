@@ -130,6 +130,9 @@ static inline uint32_t flow_last_insn(const struct block *block)
 uint32_t flow_acquire_event(const struct flow_setup *, uint32_t site);
 uint32_t flow_release_event(const struct flow_setup *, uint32_t site);
 
+/* Into `to` the FENCED siblings of those facts of `from` that are in `kill`, where they have one. */
+void flow_fenced_siblings(
+	const struct flow_setup *, struct bits from, struct bits kill, struct bits to);
 /* flow_epochs.c: leaders and epochs of setup->now. A fence that the leaders of a spread set run: */
 void epochs_fence(struct flow_setup *, enum fence_kind, uint32_t leaders);
 /* At a release site; true when those who acquire there must look again. */
