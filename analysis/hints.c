@@ -203,13 +203,24 @@ void hints_read(const struct function *fn, struct effect *effects, struct arena 
 	mark_ranges(fn, map);
 }
 
-/* The next instruction that a finding names. A fence counts only where it follows at once: a
- * rewrite may have put it before the access that the hint is for. */
-static uint32_t next_named(const struct unit *unit, struct bits named, uint32_t k)
+/* Nothing but comments stands between, so that a rewrite puts nothing there either. */
+static bool follows_at_once(const struct unit *unit, const struct hint *hint, uint32_t k)
 {
+	return unit->fn->insns[k].insert_at <= hint->at.begin;
+}
+
+/* A fence that follows at once, be it named or not; else the next access or call that a finding
+ * names. What fences a finding names depends on others, which a rewrite may insert: which one the
+ * hint is for must not, or a second rewrite would take it for another. */
+static uint32_t target_of(
+	const struct unit *unit, struct bits named, const struct hint *hint, uint32_t k)
+{
+	if (fence_is_proxy((enum fence_kind)unit->effects[k].fence) &&
+		follows_at_once(unit, hint, k))
+		return k;
 	uint32_t to = bits_next(named, k);
 
-	while (to != NONE && to != k && fence_is_proxy((enum fence_kind)unit->effects[to].fence))
+	while (to != NONE && fence_is_proxy((enum fence_kind)unit->effects[to].fence))
 		to = bits_next(named, to + 1);
 	return to;
 }
@@ -227,7 +238,7 @@ void hints_ignore(const struct unit *unit, struct bits named, struct hint_map *m
 
 				if (use->hint->kind != HINT_IGNORE || use->invalid)
 					continue;
-				uint32_t to = next_named(unit, named, k);
+				uint32_t to = target_of(unit, named, use->hint, k);
 
 				if (to >= end || map->leave[to] & LEAVE_EDGES)
 					continue;

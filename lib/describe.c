@@ -186,9 +186,9 @@ static void describe_check(const struct words *w, const char **message, const ch
 			"`on'";
 		break;
 	default:
-		*message = "hint suppresses nothing: no finding names an access, fence or call "
-			   "behind it in its block";
-		*help = "put it directly before the access that a finding names, or take it away";
+		*message = "hint suppresses nothing: no finding names the fence directly behind it "
+			   "or, where there is none, an access or call behind it in its block";
+		*help = "put it directly before what a finding names, or take it away";
 		break;
 	}
 }

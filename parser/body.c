@@ -90,27 +90,64 @@ static void place_hints(struct build *b)
 	}
 }
 
-static bool only_blanks(struct slice text)
+/* The end of the comment or `.loc` that begins at `at`, or of the blanks; `at` itself where there is
+ * none, or a label stands on the line of the `.loc`. */
+static const char *skip_one(const char *at, const char *end)
 {
-	return strspn(text.text, " \t\r\n\f") >= text.size;
+	size_t size = (size_t)(end - at);
+
+	if (size >= 2 && memcmp(at, "/*", 2) == 0) {
+		const char *close = memmem(at + 2, size - 2, "*/", 2);
+
+		return close ? close + 2 : at;
+	}
+	const char *line = memchr(at, '\n', size);
+
+	line = line ? line : end;
+	if (size >= 2 && memcmp(at, "//", 2) == 0)
+		return line;
+	if (size >= 5 && memcmp(at, ".loc", 4) == 0 && (at[4] == ' ' || at[4] == '\t'))
+		return memchr(at, ':', (size_t)(line - at)) ? at : line;
+	while (at < end && memchr(" \t\r\n\f", *at, 5))
+		at++;
+	return at;
+}
+
+/* Blanks, comments and .loc directives: no label, no declaration, no rest of a statement. */
+static bool says_nothing(struct slice text)
+{
+	const char *at = text.text, *end = text.text + text.size;
+
+	while (at < end) {
+		const char *next = skip_one(at, end);
+
+		if (next == at)
+			return false;
+		at = next;
+	}
+	return true;
 }
 
 /* What is put before an instruction goes before its `ignore` too, which would speak of the new text
- * else, and before an `off`, which begins a range that takes no text. */
+ * else, and before an `off`, which begins a range that takes no text, but not into the range that an
+ * `on` between them ends. */
 static void insert_before_hints(struct build *b)
 {
 	struct function *fn = b->fn;
+	uint32_t ended = NONE; /* the instruction whose `on` has been seen */
 
 	for (uint32_t i = fn->nhints; i-- > 0;) {
 		const struct hint *hint = &fn->hints[i];
 
+		if (hint->kind == HINT_ON)
+			ended = hint->before;
 		if ((hint->kind != HINT_IGNORE && hint->kind != HINT_OFF) ||
-			hint->before >= fn->ninsns)
+			hint->before >= fn->ninsns || hint->before == ended)
 			continue;
 		struct insn *insn = &fn->insns[hint->before];
 
 		if (hint->at.end <= insn->insert_at &&
-			only_blanks(build_text(b, (struct span){hint->at.end, insn->insert_at})))
+			says_nothing(build_text(b, (struct span){hint->at.end, insn->insert_at})))
 			insn->insert_at = hint->at.begin;
 	}
 }

@@ -101,11 +101,11 @@ $ fencepost --check hints.ptx
 1        = kernel: hints; confidence: proven
 1        = do: write `// fencepost: ignore REASON' or `// fencepost: off REASON' ... `on'
 1 
-1 hints.ptx:32:2: warning: hint suppresses nothing: no finding names an access, fence or call behind it in its block [hint-unused]
+1 hints.ptx:32:2: warning: hint suppresses nothing: no finding names the fence directly behind it or, where there is none, an access or call behind it in its block [hint-unused]
 1     32 | 	// fencepost: ignore there is nothing here
 1        | 	^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 1        = kernel: hints; confidence: proven
-1        = do: put it directly before the access that a finding names, or take it away
+1        = do: put it directly before what a finding names, or take it away
 1 
 1 hints.ptx:5: findings: hints (13 instructions, 1 generic, 1 async, 0 fences)
 1 fencepost: 4 warnings in 1 kernel of 1 file (verdicts: 1 findings); 1 suppressed by a hint

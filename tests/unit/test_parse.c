@@ -460,6 +460,58 @@ static void test_parse_places_to_insert(void **state)
 	run_end(run);
 }
 
+/* What stands between an `ignore` and its instruction, and whether text put before the instruction
+ * goes before the `ignore`. */
+static void test_parse_places_past_hints(void **state)
+{
+	static const struct {
+		const char *between;
+		bool past;
+	} rows[] = {{"\n", true}, {"\n\t// end inline asm\n", true}, {" /* a: */ /* b */\n", true},
+		{"\n.loc 1 2 3\n", true},
+		{"\n.loc\t1 2 3, function_name $L, inlined_at 1 4 5\n", true},
+		{"\n// fencepost: neutral\n", true}, {"\n{\n", false}, {"\n.reg .b32 %q;\n", false},
+		{"\nL:\n", false}, {"\n.loc 1 2 3 L:\n", false}, {"\n.loc 1 2 3\nL:\n", false},
+		{"\n// fencepost: on\n", false}};
+	char text[400];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int n = snprintf(text, sizeof(text),
+			HEAD ".file 1 \"a.cu\"\n.entry k(){\n// fencepost: off it\ntrap;\n"
+			     "// fencepost: ignore it%sret;\n%s}",
+			rows[i].between, strchr(rows[i].between, '{') ? "}" : "");
+		struct run *run = parse(text, (size_t)n);
+		struct function fn;
+
+		assert_true(parse_function(&run->modules.v[0], 0, &run->body, &fn, &run->diags));
+		assert_int_equal(fn.insns[1].insert_at,
+			rows[i].past ? fn.hints[1].at.begin : fn.insns[1].at.begin);
+		run_end(run);
+	}
+}
+
+/* A comment in the midst of a directive is no place to put an instruction. */
+static void test_parse_no_place_in_directives(void **state)
+{
+	static const char *const rows[] = {".reg .b32 // fencepost: ignore it\n%r<4>;\nret;",
+		".loc 1 2 // fencepost: ignore it\n3\nret;", "L // fencepost: ignore it\n:\nret;"};
+	char text[400];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int n = snprintf(
+			text, sizeof(text), HEAD ".file 1 \"a.cu\"\n.entry k(){\n%s\n}", rows[i]);
+		struct run *run = parse(text, (size_t)n);
+		struct function fn;
+
+		assert_true(parse_function(&run->modules.v[0], 0, &run->body, &fn, &run->diags));
+		assert_int_equal(fn.nhints, 1);
+		assert_int_equal(fn.insns[0].insert_at, fn.insns[0].at.begin);
+		run_end(run);
+	}
+}
+
 static const char *const *files;
 static int nfiles;
 
@@ -616,6 +668,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_parse_scan_flags),
 		cmocka_unit_test(test_parse_hints),
 		cmocka_unit_test(test_parse_places_to_insert),
+		cmocka_unit_test(test_parse_places_past_hints),
+		cmocka_unit_test(test_parse_no_place_in_directives),
 		cmocka_unit_test(test_parse_runs_build_what_the_grammar_builds),
 		cmocka_unit_test(test_parse_runs_agree_with_the_grammar),
 	};
