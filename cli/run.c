@@ -53,6 +53,11 @@ static void read_error(struct work *work, const char *fallback)
 	work->file.error = work->error ? work->error : "out of memory";
 }
 
+static const char *name_of(const struct input *input)
+{
+	return strcmp(input->path, "-") == 0 ? "<stdin>" : input->path;
+}
+
 static void *work_on(void *context, uint32_t i)
 {
 	struct run_state *run = context;
@@ -61,7 +66,7 @@ static void *work_on(void *context, uint32_t i)
 
 	if (!work)
 		return NULL;
-	work->file.name = strcmp(input->path, "-") == 0 ? "<stdin>" : input->path;
+	work->file.name = name_of(input);
 	if (input->problem || !source_read(&work->source, input->path, &work->diags)) {
 		read_error(work, input->problem ? input->problem : "cannot read");
 		return work;
@@ -146,7 +151,7 @@ static void finish_file(void *context, uint32_t i, void *result)
 
 	progress_clear(&run->progress);
 	if (run->baseline)
-		baseline_apply(run->baseline, file);
+		baseline_apply(run->baseline, file, i);
 	print_diagnostics(stderr, file, run->color, !run->settings->quiet);
 	judge(run, file, run->inputs.v[i].path);
 	totals_add(&run->totals, file);
@@ -211,6 +216,30 @@ static bool open_baselines(struct run_state *run)
 	return true;
 }
 
+/* Which file is which is known once all are. */
+static bool compare_files(struct run_state *run)
+{
+	const char **names = calloc(run->inputs.n + 1, sizeof(*names));
+	bool good = names;
+
+	for (uint32_t i = 0; i < run->inputs.n && good; i++)
+		names[i] = name_of(&run->inputs.v[i]);
+	if (good && run->baseline)
+		good = baseline_inputs(run->baseline, names, run->inputs.n);
+	if (good && run->fresh)
+		good = baseline_inputs(run->fresh, names, run->inputs.n);
+	free(names);
+	const char *unclear = good && run->baseline ? baseline_unclear(run->baseline) : NULL;
+
+	if (unclear && !run->settings->quiet)
+		fprintf(stderr,
+			"fencepost: warning: %s: `%s' may be any of several files: what is known "
+			"of it "
+			"counts as new; write the baseline again\n",
+			run->settings->baseline, unclear);
+	return good;
+}
+
 static void close_report(struct run_state *run)
 {
 	char error[4400];
@@ -253,7 +282,8 @@ int run_files(const struct settings *settings)
 
 	run.options = settings->options;
 	settings_select(settings, &run.options);
-	if (open_baselines(&run) && inputs_collect(settings, &run.inputs) && open_report(&run)) {
+	if (open_baselines(&run) && inputs_collect(settings, &run.inputs) && compare_files(&run) &&
+		open_report(&run)) {
 		progress_start(&run.progress, settings, run.inputs.n, run.inputs.bytes);
 		if (!pool_run(&pool, run.inputs.n, threads_of(settings)))
 			complain(&run, "out of memory");

@@ -20,6 +20,25 @@ $ name() { sed "s/_Z5storePf/$1/g" missing.ptx > other/missing.ptx; }; try() { f
 A second finding of the same kind is new.
 $ awk '{ print } /st.shared.u32/ { print "\tst.shared.u32 [%r3], %r1;" }' missing.ptx > other/missing.ptx; fencepost --check -q --strict --baseline=b.json other
 = 1
+Files of one name do not hide each other's findings: a's is mended, b has a new one like it.
+$ mkdir -p t/a t/b; cp missing.ptx t/a; cp fenced.ptx t/b/missing.ptx; fencepost --check -q --strict --write-baseline=t.json --fail-on=none t; grep -o '"file": "[^"]*"' t.json
+1 "file": "a/missing.ptx"
+$ fencepost --check -q --strict --baseline=t.json t; mv t/a/missing.ptx t/x; mv t/b/missing.ptx t/a; mv t/x t/b/missing.ptx; fencepost --check --strict --baseline=t.json t | grep -e error: -e fixed
+1 t/b/missing.ptx:20:2: error: `st.shared.u32' writes shared memory that `cp.async.bulk.global.shared::cta.bulk_group' in line 24 reads through the async proxy, with no proxy fence on the way [missing-raw]
+1 a/missing.ptx: fixed since the baseline: missing-raw in _Z5storePf (5f95247bd6a056a0)
+Nor where a is not looked at.
+$ fencepost --check -q --strict --baseline=t.json t/b
+= 1
+The folder of both may move, and be looked at in part and from anywhere.
+$ fencepost --check -q --strict --format=json --report=r.json t; fencepost --check -q --strict --write-baseline=t.json --fail-on=none t; mkdir u; mv t u/v; cd u/v/a; for b in t r; do fencepost --check -q --strict --baseline=../../../$b.json ../b .././/../v/./a/missing.ptx; echo $?; fencepost --check -q --strict --baseline=../../../$b.json ../../v; echo $?; done
+1 0
+1 0
+1 0
+1 0
+One of two, and which cannot be known: new, with a warning.
+$ cp u/v/b/missing.ptx u/v/a; fencepost --check -q --strict --write-baseline=t.json --fail-on=none u/v/a; fencepost --check --strict --baseline=t.json u/v | grep -c error:
+1 2
+2 fencepost: warning: t.json: `missing.ptx' may be any of several files: what is known of it counts as new; write the baseline again
 A report does as a baseline.
 $ fencepost --check -q --strict --format=json --report=r.json missing.ptx; fencepost --check -q --strict --baseline=r.json missing.ptx
 Refreshing on purpose; not after an input error.
