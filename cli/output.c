@@ -113,13 +113,21 @@ bool output_open(struct output *out, const char *path, char *error, size_t size)
 	return true;
 }
 
-bool output_commit(struct output *out, const char *path, char *error, size_t size)
+/* What is in the file is whole, as far as anybody can tell before the rename. */
+static bool close_file(struct output *out)
 {
 	bool good = fflush(out->file) == 0 && !ferror(out->file);
 
 	if (out->file != stdout)
 		good &= fclose(out->file) == 0;
 	out->file = NULL;
+	return good;
+}
+
+bool output_commit(struct output *out, const char *path, char *error, size_t size)
+{
+	bool good = !out->file || close_file(out);
+
 	if (good && out->temporary)
 		good = rename(out->temporary, out->target) == 0;
 	if (!good) {
@@ -152,4 +160,39 @@ bool output_write(const char *path, const char *bytes, size_t n, char *error, si
 		return false;
 	fwrite(bytes, 1, n, out.file);
 	return output_commit(&out, path, error, size);
+}
+
+bool held_open(
+	struct held *held, const char *path, const char *bytes, size_t n, char *error, size_t size)
+{
+	struct stat st;
+
+	*held = (struct held){.path = strdup(path), .size = n};
+	if (!held->path)
+		return fail(path, error, size);
+	if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode))) {
+		held->bytes = malloc(n + 1);
+		if (held->bytes && n)
+			memcpy(held->bytes, bytes, n);
+		return held->bytes || fail(path, error, size);
+	}
+	if (!output_open(&held->out, path, error, size))
+		return false;
+	fwrite(bytes, 1, n, held->out.file);
+	return close_file(&held->out) || fail(path, error, size);
+}
+
+bool held_commit(struct held *held, char *error, size_t size)
+{
+	if (!held->bytes)
+		return output_commit(&held->out, held->path, error, size);
+	return output_write(held->path, held->bytes, held->size, error, size);
+}
+
+void held_free(struct held *held)
+{
+	output_abort(&held->out);
+	free(held->path);
+	free(held->bytes);
+	*held = (struct held){0};
 }

@@ -17,3 +17,19 @@ bool output_open(struct output *, const char *path, char *error, size_t error_si
 bool output_commit(struct output *, const char *path, char *error, size_t error_size);
 void output_abort(struct output *);
 bool output_write(const char *path, const char *bytes, size_t size, char *error, size_t error_size);
+
+/* A file whose bytes are written, but not in its place yet; those of what is written directly are
+ * kept in memory. */
+struct held {
+	struct output out;
+	char *path, *bytes; /* owned */
+	size_t size;
+};
+
+/* False with a text in `error`; held_free() in any case. */
+bool held_open(struct held *, const char *path, const char *bytes, size_t size, char *error,
+	size_t error_size);
+/* Puts it in its place, once. */
+bool held_commit(struct held *, char *error, size_t error_size);
+/* Forgets what was not put in its place. */
+void held_free(struct held *);

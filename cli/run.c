@@ -32,6 +32,8 @@ struct run_state {
 	struct report report;
 	struct output output; /* of the report */
 	const char *report_path;
+	struct held *held; /* PTX that waits until the report is written */
+	uint32_t nheld, held_cap;
 	struct baseline *baseline, *fresh;
 	struct totals totals;
 	struct progress progress;
@@ -108,6 +110,44 @@ static bool fails(const struct fail_on *fail_on, const struct fencepost_result *
 	return false;
 }
 
+static bool complain(struct run_state *run, const char *error)
+{
+	fprintf(stderr, "fencepost: error: %s\n", error);
+	run->status = 2;
+	return false;
+}
+
+/* A report that cannot be written is an error, and on an error nothing is written: the PTX waits
+ * for it. Not in many files for what goes to the terminal. */
+static bool waits_for_report(const struct run_state *run)
+{
+	return run->report.out && !(run->report.out == stderr && run->settings->in_place);
+}
+
+static bool hold(struct run_state *run, const char *path, const struct fencepost_result *result,
+	char *error, size_t size)
+{
+	if (run->nheld == run->held_cap) {
+		uint32_t cap = run->held_cap ? 2 * run->held_cap : 16;
+		struct held *grown = realloc(run->held, sizeof(*grown) * cap);
+
+		if (!grown) {
+			snprintf(error, size, "out of memory");
+			return false;
+		}
+		run->held = grown;
+		run->held_cap = cap;
+	}
+	struct held *held = &run->held[run->nheld];
+
+	if (held_open(held, path, result->ptx, result->ptx_size, error, size)) {
+		run->nheld++;
+		return true;
+	}
+	held_free(held);
+	return false;
+}
+
 /* The rewritten text goes where the command line says; an unchanged file in place stays untouched.
  */
 static void write_ptx(struct run_state *run, const struct file_result *file, const char *path)
@@ -119,13 +159,28 @@ static void write_ptx(struct run_state *run, const struct file_result *file, con
 		return;
 	if (settings->nkernels && !file->result->nkernels)
 		return; /* an error, said when the report is closed */
-	if (output_write(settings->in_place ? path
-			 : settings->output ? settings->output
-					    : "-",
-		    file->result->ptx, file->result->ptx_size, error, sizeof(error)))
-		return;
-	fprintf(stderr, "fencepost: error: %s\n", error);
-	raise_status(run, 2);
+	if (!settings->in_place)
+		path = settings->output ? settings->output : "-";
+	bool good = waits_for_report(run) ? hold(run, path, file->result, error, sizeof(error))
+					  : output_write(path, file->result->ptx,
+						    file->result->ptx_size, error, sizeof(error));
+
+	if (!good)
+		complain(run, error);
+}
+
+static void release_held(struct run_state *run, bool commit)
+{
+	char error[4200];
+
+	for (uint32_t i = 0; i < run->nheld; i++) {
+		if (commit && !held_commit(&run->held[i], error, sizeof(error)))
+			complain(run, error);
+		held_free(&run->held[i]);
+	}
+	free(run->held);
+	run->held = NULL;
+	run->nheld = 0;
 }
 
 static void judge(struct run_state *run, const struct file_result *file, const char *path)
@@ -168,13 +223,6 @@ static void finish_file(void *context, uint32_t i, void *result)
 	free(work->error);
 	page_free(&work->page);
 	free(work);
-}
-
-static bool complain(struct run_state *run, const char *error)
-{
-	fprintf(stderr, "fencepost: error: %s\n", error);
-	run->status = 2;
-	return false;
 }
 
 /* Opened before the first file, so that an unwritable place costs no work. */
@@ -240,25 +288,35 @@ static bool compare_files(struct run_state *run)
 	return good;
 }
 
-static void close_report(struct run_state *run)
+/* False: it is not where it should be. */
+static bool close_report(struct run_state *run)
 {
 	char error[4400];
 	uint32_t nfixed = 0;
 	struct fixed_finding *fixed = run->baseline ? baseline_fixed(run->baseline, &nfixed) : NULL;
+	bool good = !run->report.out || report_end(&run->report, &run->totals, fixed, nfixed);
 
-	if (run->report.out && !report_end(&run->report, &run->totals, fixed, nfixed) &&
-		!run->report_path)
-		complain(run, "cannot write the report");
 	free(fixed);
+	if (run->report_path) {
+		good = output_commit(&run->output, run->report_path, error, sizeof(error));
+		if (!good)
+			complain(run, error);
+	} else if (!good) {
+		complain(run, "cannot write the report");
+	}
+	return good;
+}
+
+static void close_run(struct run_state *run)
+{
+	char error[4400];
+
+	release_held(run, close_report(run));
 	/* Nothing looked at must not look like nothing found. */
 	if (run->settings->nkernels && !run->totals.kernels && !run->totals.broken)
 		complain(run, "no kernel of these files matches --kernel");
-	if (run->report_path) {
-		if (!output_commit(&run->output, run->report_path, error, sizeof(error)))
-			complain(run, error);
-		if (!run->settings->quiet)
-			print_summary(stderr, run->settings, &run->totals, run->color);
-	}
+	if (run->report_path && !run->settings->quiet)
+		print_summary(stderr, run->settings, &run->totals, run->color);
 	/* After an input error the baseline would forget that file's findings: it stays as it was.
 	 */
 	if (run->fresh && run->totals.broken)
@@ -288,7 +346,7 @@ int run_files(const struct settings *settings)
 		if (!pool_run(&pool, run.inputs.n, threads_of(settings)))
 			complain(&run, "out of memory");
 		progress_clear(&run.progress);
-		close_report(&run);
+		close_run(&run);
 	} else if (!run.status) {
 		complain(&run, "out of memory");
 	}

@@ -48,6 +48,33 @@ $ (ulimit -f 1; exec fencepost -q big.ptx -o grown.ptx 2>/dev/null); echo $?; ls
 1 2
 1 0
 = 1
+Nor is PTX written whose report cannot be, and both where it can.
+
+$ fencepost before.ptx -q -o late.ptx --report=/dev/full; ls -A | grep late
+2 fencepost: error: /dev/full: cannot write: No space left on device
+= 1
+$ fencepost before.ptx -q -o late.ptx --format=json >/dev/full; ls -A | grep late
+2 fencepost: error: cannot write the report
+= 1
+$ fencepost before.ptx -o late.ptx 2>/dev/full; echo $?; ls -A | grep late
+1 2
+= 1
+$ mkdir two; cp before.ptx two/a.ptx; cp before.ptx two/b.ptx; fencepost -q -i two/*.ptx --format=json --report=/dev/full; cmp two/a.ptx before.ptx && cmp two/b.ptx before.ptx && ls -A two
+1 a.ptx
+1 b.ptx
+2 fencepost: error: /dev/full: cannot write: No space left on device
+$ fencepost -q -i two/*.ptx --format=json --report=two/r.json; cmp -s two/a.ptx before.ptx || cmp -s two/b.ptx before.ptx || ls -A two
+1 a.ptx
+1 b.ptx
+1 r.json
+$ fencepost -q before.ptx -o late.ptx --format=json >late.json; ls -A | grep late; fencepost -q before.ptx --format=json --report=late.json | cmp - late.ptx
+1 late.json
+1 late.ptx
+A report is there even where the PTX cannot be written.
+
+$ rm late.*; fencepost -q before.ptx -o /dev/full --format=json --report=late.json; ls -A | grep late
+1 late.json
+2 fencepost: error: /dev/full: cannot write: No space left on device
 Where no kernel matches nothing is written, either.
 
 $ fencepost -q --kernel='nothing*' before.ptx -o none.ptx; ls none.ptx
