@@ -256,7 +256,7 @@ static void waiting_side(struct demands *d, uint32_t f, bool only_deferred)
 void flow_demands(struct flow_setup *s, const struct flow *flow, struct demand **out, uint32_t *n)
 {
 	struct arena *arena = s->unit->arena;
-	struct demands d = {.s = s, .flow = flow};
+	struct demands d = {.s = s, .flow = flow, .searched = NONE};
 
 	*out = NULL;
 	*n = 0;

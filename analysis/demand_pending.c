@@ -83,56 +83,127 @@ static void set_range(struct bits b, uint32_t from, uint32_t to)
 	}
 }
 
-static bool some_pending(const struct bucket *bucket, struct bits state)
+/* ---- where they are pending ---- */
+
+/* One of the state's sets, followed instruction by instruction: of all that is pending now, since
+ * when without a break. Numbers are facts where each has a bucket of its own, else buckets. */
+struct follow {
+	struct bits pending;
+	uint32_t *since;
+	bool foreign; /* the set is foreign, not own */
+};
+
+static struct follow follow_new(struct demands *d, bool foreign)
 {
-	return bucket->fact == NONE ? bits_meet(state, bucket->facts)
-				    : bits_has(state, bucket->fact);
+	uint32_t n = d->shared ? d->nbuckets : d->s->facts.n;
+	struct arena *arena = d->s->unit->arena;
+
+	return (struct follow){bits_new(arena, n), ARENA_NEW(arena, uint32_t, n + 1), foreign};
 }
 
-/* The state as it is before the instructions from `from` on, up to and including `to`. */
-static void mark_pending(struct demands *d, uint32_t from, uint32_t to)
+/* What bits `word` of the set says of all that is asked about. */
+static uint64_t pending_word(
+	const struct demands *d, const struct follow *f, uint32_t word, struct bits asked)
 {
 	const struct state *now = &d->s->now;
+	struct bits set = f->foreign ? now->foreign : now->own;
+	uint64_t found = 0;
 
-	for (uint32_t i = 0; i < d->nbuckets; i++) {
-		struct bucket *bucket = &d->buckets[i];
+	if (!d->shared)
+		return set.words[word] & asked.words[word];
+	for (uint32_t i = 64 * word; i < d->nbuckets && i < 64 * (word + 1); i++)
+		found |= (uint64_t)bits_meet(set, d->buckets[i].facts) << (i % 64);
+	return found;
+}
 
-		if (some_pending(bucket, now->own))
-			set_range(bucket->own_at, from, to);
-		if (some_pending(bucket, now->foreign))
-			set_range(bucket->foreign_at, from, to);
+/* The bits of `changed` begin at instruction `at`, or ended before it. */
+static void take_change(
+	struct demands *d, struct follow *f, uint32_t word, uint64_t changed, uint32_t at)
+{
+	f->pending.words[word] ^= changed;
+	for (; changed; changed &= changed - 1) {
+		uint32_t i = 64 * word + (uint32_t)__builtin_ctzll(changed);
+		struct bucket *bucket = &d->buckets[d->shared ? i : d->bucket_of[i]];
+
+		if (bits_has(f->pending, i))
+			f->since[i] = at;
+		else if (f->since[i] < at)
+			set_range(f->foreign ? bucket->foreign_at : bucket->own_at, f->since[i],
+				at - 1);
 	}
 }
 
-static void find_in_block(struct demands *d, uint32_t b)
+/* The state as it is before the instructions from `at` on. */
+static void follow_to(struct demands *d, struct follow *f, struct bits asked, uint32_t at)
+{
+	for (uint32_t w = 0; w < f->pending.nwords; w++) {
+		uint64_t changed = f->pending.words[w] ^ pending_word(d, f, w, asked);
+
+		if (changed)
+			take_change(d, f, w, changed, at);
+	}
+}
+
+static void follow_end(struct demands *d, struct follow *f, uint32_t at)
+{
+	for (uint32_t w = 0; w < f->pending.nwords; w++)
+		take_change(d, f, w, f->pending.words[w], at);
+}
+
+static void find_in_block(struct demands *d, uint32_t b, struct follow follow[2], struct bits asked)
 {
 	struct flow_setup *s = d->s;
 	const struct block *block = &s->unit->cfg.blocks[b];
-	uint32_t from = block->first, end = block->first + block->count;
+	uint32_t at = block->first, end = block->first + block->count;
 
 	flow_enter(s, b);
-	for (uint32_t e = flow_first(s, b); e < flow_end(s, b);) {
-		uint32_t at = s->events[e].insn;
-
-		if (from <= at)
-			mark_pending(d, from, at < end ? at : end - 1);
-		from = at + 1;
-		for (; e < flow_end(s, b) && s->events[e].insn == at; e++)
+	for (uint32_t e = flow_first(s, b);; at = s->events[e - 1].insn + 1) {
+		if (at >= end)
+			return;
+		follow_to(d, &follow[0], asked, at);
+		follow_to(d, &follow[1], asked, at);
+		if (e == flow_end(s, b))
+			return;
+		for (at = s->events[e].insn; e < flow_end(s, b) && s->events[e].insn == at; e++)
 			flow_step(s, e, false, NULL);
 	}
-	if (from < end)
-		mark_pending(d, from, end - 1);
 }
 
+static struct bits asked_facts(const struct demands *d)
+{
+	struct bits asked = bits_new(d->s->unit->arena, d->s->facts.n);
+
+	for (uint32_t f = 0; f < d->s->facts.n; f++)
+		if (d->asked[f])
+			bits_set(asked, f);
+	return asked;
+}
+
+/* In the order of the text, so that what is pending over many blocks is one stretch. */
 void demand_find_pending(struct demands *d)
 {
 	const struct flow_setup *s = d->s;
-	uint32_t nasked = 0;
+	const struct cfg *cfg = &s->unit->cfg;
+	uint32_t nasked = 0, n = s->unit->fn->ninsns;
 
 	for (uint32_t f = 0; f < s->facts.n; f++)
 		nasked += d->asked[f];
 	fill_buckets(d, nasked);
-	for (uint32_t b = 0; b < s->unit->cfg.n; b++)
-		if (s->reached[b] && s->unit->cfg.blocks[b].count)
-			find_in_block(d, b);
+	struct follow follow[2] = {follow_new(d, false), follow_new(d, true)};
+	struct bits asked = asked_facts(d);
+
+	for (uint32_t k = 0; k < n;) {
+		uint32_t b = cfg->block_of[k];
+
+		if (b != NONE && s->reached[b]) {
+			find_in_block(d, b, follow, asked);
+			k = cfg->blocks[b].first + cfg->blocks[b].count;
+			continue;
+		}
+		follow_end(d, &follow[0], k);
+		follow_end(d, &follow[1], k);
+		k++;
+	}
+	follow_end(d, &follow[0], n);
+	follow_end(d, &follow[1], n);
 }

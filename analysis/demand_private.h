@@ -34,6 +34,8 @@ struct demands {
 	/* searches backward, one per fact; stamped with their round */
 	uint32_t *seen_block, *seen_site, *seen_release, *seen_event, round;
 	struct list todo, releases;
+	uint64_t *likeness; /* by fact, from the first search on */
+	uint32_t searched;  /* the fact of the latest search, or NONE */
 };
 
 /* Sorts the asked facts into buckets and finds where they are pending. */

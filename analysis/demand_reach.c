@@ -118,10 +118,65 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* ---- facts that go the same ways ---- */
+
+static uint64_t next_mix(uint64_t mix)
+{
+	mix ^= mix << 13;
+	mix ^= mix >> 7;
+	return mix ^ mix << 17;
+}
+
+/* A set like the one before it tells nothing more apart. */
+static void add_set(uint64_t *hash, struct bits set, struct bits *last, uint64_t *mix)
+{
+	if (last->nwords && bits_equal(*last, set))
+		return;
+	*last = set;
+	*mix = next_mix(*mix);
+	for (uint32_t f = bits_next(set, 0); f != NONE; f = bits_next(set, f + 1))
+		hash[f] += *mix;
+}
+
+/* By fact a number that is equal for facts of which the searches below see the same. */
+static void tell_apart(struct demands *d)
+{
+	struct flow_setup *s = d->s;
+	uint64_t mix = UINT64_C(0x9e3779b97f4a7c15);
+	struct bits last[3] = {{0}};
+
+	d->likeness = ARENA_NEW(s->unit->arena, uint64_t, s->facts.n);
+	for (uint32_t b = 0; b < s->unit->cfg.n; b++)
+		if (s->reached[b])
+			add_set(d->likeness, s->in[b].foreign, &last[0], &mix);
+	for (uint32_t i = 0; i < s->handoffs.n; i++) {
+		add_set(d->likeness, s->received[i], &last[1], &mix);
+		add_set(d->likeness, s->sent_foreign[i], &last[2], &mix);
+	}
+	for (uint32_t kind = 0; kind <= FENCE_OTHER; kind++)
+		add_set(d->likeness, s->fence[kind].kill, &last[0], &mix);
+}
+
+static bool same_search(const struct demands *d, uint32_t f)
+{
+	const struct list *a, *b;
+
+	if (d->searched == NONE || d->likeness[d->searched] != d->likeness[f])
+		return false;
+	a = &d->meets_foreign[d->searched];
+	b = &d->meets_foreign[f];
+	return a->n == b->n && memcmp(a->v, b->v, sizeof(*a->v) * a->n) == 0;
+}
+
 const struct list *demand_releases(struct demands *d, uint32_t f)
 {
 	struct list blocks = {0};
 
+	if (!d->likeness)
+		tell_apart(d);
+	if (same_search(d, f)) /* accesses in a row, mostly */
+		return &d->releases;
+	d->searched = f;
 	d->round++;
 	d->todo.n = d->releases.n = 0;
 	for (uint32_t i = 0; i < d->meets_foreign[f].n; i++)
