@@ -414,6 +414,53 @@ static uint64_t least_cost(struct trial *t)
 	return sum;
 }
 
+/* The first demand that lacks run r, and a way of it through r: its length, or 0. */
+static uint32_t way_through(struct trial *t, uint32_t r, uint32_t *path)
+{
+	const struct solver *s = t->s;
+
+	for (uint32_t i = 0; i < t->demands.n; i++) {
+		uint32_t d = t->demands.v[i], n;
+
+		if (s->infeasible[d] || !bits_has(s->runs->relevant[d], r))
+			continue;
+		n = runs_open_path(s->runs, d, t->have, path);
+		if (n)
+			return n;
+	}
+	return 0;
+}
+
+/* Some way of a demand leads through each fence, no two of them have a run in common, and none has
+ * a cheaper one: any placement has a fence on each. */
+static bool is_least(struct trial *t)
+{
+	const struct runs *runs = t->s->runs;
+	uint32_t *path = ARENA_NEW(t->s->arena, uint32_t, runs->n + 1);
+	struct bits taken = t->s->taken;
+
+	bits_zero(taken);
+	memcpy(t->have, t->best, runs->n);
+	for (uint32_t r = 0; r < runs->n; r++) {
+		if (!t->best[r])
+			continue;
+		if (cut_instructions(t->best[r]) > 1)
+			return false;
+		t->have[r] = 0;
+		uint32_t n = way_through(t, r, path);
+
+		t->have[r] = t->best[r];
+		if (!n)
+			return false;
+		for (uint32_t i = 0; i < n; i++) {
+			if (bits_has(taken, path[i]) || runs->v[path[i]].cost < runs->v[r].cost)
+				return false;
+			bits_set(taken, path[i]);
+		}
+	}
+	return true;
+}
+
 static uint32_t groups_of(
 	const struct solver *s, struct sets *groups, struct ids demands, struct ids **result)
 {
@@ -437,7 +484,7 @@ static void cut_component(
 		ARENA_NEW(s->arena, uint8_t, s->runs->n + 1), UINT64_MAX};
 
 	cut_one_after_the_other(&t, v, n, 0);
-	if (demands.n > 1 && t.cost > least_cost(&t)) {
+	if (demands.n > 1 && !is_least(&t) && t.cost > least_cost(&t)) {
 		if (n > 1)
 			cut_all_at_once(&t);
 		for (uint32_t turn = 1; turn < n && turn < 4 && n <= many; turn++)

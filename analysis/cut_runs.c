@@ -149,11 +149,16 @@ static void join_runs(struct runs *runs, struct arena *arena)
 
 bool runs_passes(const struct runs *runs, uint32_t d, uint32_t r, uint32_t s)
 {
-	const struct demand *demand = &runs->demands[d];
+	return bits_has(runs->pending[d], r) && bits_has(runs->pending[d], s) &&
+	       !cut_covers(runs->graph->kills[runs->v[r].last], runs->demands[d].width);
+}
 
-	return bits_has(demand->pending, runs->v[r].first) &&
-	       bits_has(demand->pending, runs->v[s].first) &&
-	       !cut_covers(runs->graph->kills[runs->v[r].last], demand->width);
+static void find_pending(struct runs *runs, struct arena *arena, uint32_t d)
+{
+	runs->pending[d] = bits_new(arena, runs->n + 1);
+	for (uint32_t r = 0; r < runs->n; r++)
+		if (bits_has(runs->demands[d].pending, runs->v[r].first))
+			bits_set(runs->pending[d], r);
 }
 
 static void starts_and_ends(struct runs *runs, struct arena *arena, uint32_t d)
@@ -263,9 +268,11 @@ void runs_build(const struct cut_graph *graph, const struct demand *demands, uin
 	runs->ends = ARENA_NEW(arena, struct ids, ndemands + 1);
 	runs->is_end = ARENA_NEW(arena, struct bits, ndemands + 1);
 	runs->relevant = ARENA_NEW(arena, struct bits, ndemands + 1);
+	runs->pending = ARENA_NEW(arena, struct bits, ndemands + 1);
 	runs->sources = ARENA_NEW(arena, struct ids, ndemands + 1);
 	for (uint32_t d = 0; d < ndemands; d++) {
 		runs->sources[d] = sorted_sources(&demands[d], arena);
+		find_pending(runs, arena, d);
 		starts_and_ends(runs, arena, d);
 		find_relevant(runs, arena, d);
 	}
@@ -359,15 +366,15 @@ void runs_always_pending(
 {
 	bool changed = true;
 
-	memset(always.words, 0xff, sizeof(*always.words) * always.nwords);
+	bits_zero(always);
+	for (uint32_t i = 0; i < n; i++)
+		bits_or(always, runs->pending[demands[i]]);
 	while (changed) {
 		changed = false;
-		for (uint32_t r = 0; r < runs->n; r++) {
+		for (uint32_t r = bits_next(always, 0); r != NONE; r = bits_next(always, r + 1)) {
 			uint32_t p = runs->v[r].first;
 			bool stays = p != runs->graph->entry;
 
-			if (!bits_has(always, r))
-				continue;
 			for (uint32_t i = runs->pred_first[p]; stays && i < runs->pred_first[p + 1];
 				i++)
 				stays = comes_along(runs, demands, n, always, runs->pred[i], p);

@@ -27,6 +27,7 @@ struct runs {
 	struct ids *sources;	     /* by demand, ascending */
 	struct ids *starts, *ends; /* by demand: runs right after its sources; runs of its sinks */
 	struct bits *is_end;	   /* by demand: ends as a set */
+	struct bits *pending;	   /* by demand: runs at which it is pending */
 	struct bits *relevant;	   /* by demand: runs on some way from a start to an end */
 	uint32_t *queue;	   /* scratch, n runs */
 	struct bits seen;	   /* scratch */
