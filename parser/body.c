@@ -310,9 +310,10 @@ static uint32_t guard_reg(struct build *b)
 
 	if (found.kind == RESOLVED_REG)
 		return found.id;
-	/* undeclared: ptxas will say so; a register of its own keeps the guard a guard */
-	scope_add_reg(&b->scope, text.text, text.size, MOD_pred, 1);
-	return scope_find(&b->scope, text.text, text.size).id;
+	/* undeclared: ptxas will say so; a register of its own keeps the guard a guard. Nothing
+	 * else finds it by its name: what an instruction means must not depend on the guard of
+	 * another, which may be a fence that comes or goes */
+	return scope_new_reg(&b->scope, text.text, text.size, MOD_pred);
 }
 
 void build_instruction(struct build *b, struct span at)

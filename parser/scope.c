@@ -133,6 +133,11 @@ void scope_add_reg(
 		(struct binding){.kind = BINDING_REG, .id = reg, .bits = bits, .vector = vector});
 }
 
+uint32_t scope_new_reg(struct scope *scope, const char *text, size_t size, enum modifier type)
+{
+	return new_reg(scope, name_id(scope, text, size), type, (uint8_t)modifier_type_bits(type), 1);
+}
+
 void scope_add_range(struct scope *scope, const char *text, size_t size, uint64_t count,
 	enum modifier type, uint8_t vector)
 {

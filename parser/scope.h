@@ -82,6 +82,8 @@ uint32_t scope_depth(const struct scope *);   /* 0: the body's own block */
 uint32_t scope_current(const struct scope *); /* id of the innermost block */
 void scope_add_reg(
 	struct scope *, const char *text, size_t size, enum modifier type, uint8_t vector);
+/* A register that no name leads to. */
+uint32_t scope_new_reg(struct scope *, const char *text, size_t size, enum modifier type);
 void scope_add_range(struct scope *, const char *text, size_t size, uint64_t count,
 	enum modifier type, uint8_t vector);
 void scope_add_symbol(struct scope *, const char *text, size_t size, uint32_t symbol);

@@ -491,6 +491,35 @@ static void test_parse_places_past_hints(void **state)
 	}
 }
 
+/* What an operand is must not change when a fence with an undeclared guard comes or goes; a guard
+ * that is declared is the register that its operands are. */
+static void test_parse_undeclared_guards(void **state)
+{
+	static const struct {
+		const char *body;
+		bool same;
+	} rows[] = {{"@%p1 fence.proxy.async; setp.eq.u32 %p1, 1, 1; @%p1 trap;", false},
+		{"@%p1 trap; setp.eq.u32 %p1, 1, 1; @%p1 fence.proxy.async;", false},
+		{".reg .pred %p1; @%p1 trap; setp.eq.u32 %p1, 1, 1; @!%p1 trap;", true}};
+	char text[400];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int n = snprintf(text, sizeof(text), HEAD ".entry k(){\n%s ret;\n}", rows[i].body);
+		struct run *run = parse(text, (size_t)n);
+		struct function fn;
+
+		assert_true(parse_function(&run->modules.v[0], 0, &run->body, &fn, &run->diags));
+		const struct operand *set = insn_operand(&fn, &fn.insns[1], 0);
+
+		assert_int_not_equal(fn.insns[0].guard, NONE);
+		assert_int_equal(fn.insns[0].guard == fn.insns[2].guard, rows[i].same);
+		assert_int_equal(
+			set->kind == OPERAND_REG && set->id == fn.insns[0].guard, rows[i].same);
+		run_end(run);
+	}
+}
+
 /* A comment in the midst of a directive is no place to put an instruction. */
 static void test_parse_no_place_in_directives(void **state)
 {
@@ -669,6 +698,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_parse_hints),
 		cmocka_unit_test(test_parse_places_to_insert),
 		cmocka_unit_test(test_parse_places_past_hints),
+		cmocka_unit_test(test_parse_undeclared_guards),
 		cmocka_unit_test(test_parse_no_place_in_directives),
 		cmocka_unit_test(test_parse_runs_build_what_the_grammar_builds),
 		cmocka_unit_test(test_parse_runs_agree_with_the_grammar),
