@@ -66,8 +66,6 @@ bool value_uniform(const struct values *, uint32_t insn, const struct operand *)
 int value_decided(const struct values *, uint32_t insn);
 /* SSA: the instructions whose definition of `reg` may reach `insn` (as a use); n == 0: undefined there. */
 struct ids value_definitions(const struct values *, uint32_t insn, uint32_t reg);
-/* At least one thread of the CTA certainly satisfies this predicate operand (tid == constant, elect.sync ...). */
-bool value_some_thread(const struct values *, uint32_t insn, const struct operand *, bool negated);
 /* That the address's base is aligned to 2^log2 rests on evidence alone (ASSUME_ALIGNED_TMA). */
 bool value_alignment_assumed(const struct values *, const struct value *, uint32_t log2);
 /* Prints one value ("buf+[0,4080]/16"). */
