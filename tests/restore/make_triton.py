@@ -62,15 +62,15 @@ KERNELS = {'product': product, 'described': described, 'chained': chained}
 SHAPES = [(128, 128, 64, 4), (128, 256, 64, 8), (64, 64, 128, 4), (64, 128, 32, 4)]
 
 
-def make(name, shape, stages):
+def compile_kernel(name, shape, stages, sm=90):
+    """What Triton makes of a kernel: its texts are in `.asm`."""
     m, n, k, warps = shape
     constants = {'M': m, 'N': n, 'K': k}
     kinds = {'a': '*fp16', 'b': '*fp16', 'c': '*fp16', 'm': 'i32', 'n': 'i32', 'k': 'i32'}
     kinds.update((c, 'constexpr') for c in constants)
     source = ASTSource(fn=KERNELS[name], signature=kinds, constexprs=constants)
-    kernel = triton.compile(source, target=GPUTarget('cuda', 90, 32),
-                            options={'num_warps': warps, 'num_stages': stages})
-    return kernel.asm['ptx']
+    return triton.compile(source, target=GPUTarget('cuda', sm, 32),
+                          options={'num_warps': warps, 'num_stages': stages})
 
 
 def main():
@@ -78,7 +78,7 @@ def main():
     for name, shape, stages in itertools.product(KERNELS, SHAPES, (1, 3)):
         label = f'triton_{name}_{"x".join(map(str, shape[:3]))}_stages{stages}'
         try:
-            text = make(name, shape, stages)
+            text = compile_kernel(name, shape, stages).asm['ptx']
         except Exception as e:  # a version that lacks the feature, or a shape that does not fit
             print(f'{label}: {str(e).strip().splitlines()[-1:] or type(e)}', file=sys.stderr)
             continue
