@@ -233,6 +233,7 @@ static void sort_facts(struct arena *arena, struct facts *facts)
 	for (uint32_t f = 0; f < facts->n; f++) {
 		const struct fact *fact = &facts->v[f];
 
+		facts->fenced |= fact->form == FORM_FENCED;
 		if (fact->form == FORM_INFLIGHT)
 			bits_set(facts->inflight, f);
 		if (fact->form == FORM_INFLIGHT || fact->form == FORM_FENCED)

@@ -21,10 +21,10 @@
 
 static bool may_hold(const struct flow_setup *s, uint32_t literal)
 {
-	return s->now.possible >> literal & 1;
+	return *s->now.possible >> literal & 1;
 }
 
-/* `fails`: a literal that is certainly false where the fact is made; NONE. */
+/* `fails`: a literal that is certainly false where the fact is made; NO_LITERAL. */
 static void set_everywhere(struct flow_setup *s, uint32_t fact, uint32_t fails)
 {
 	bits_set(s->now.own, fact);
@@ -38,7 +38,7 @@ static void set_everywhere(struct flow_setup *s, uint32_t fact, uint32_t fails)
 void flow_fenced_siblings(
 	const struct flow_setup *s, struct bits from, struct bits kill, struct bits to)
 {
-	for (uint32_t w = 0; w < from.nwords; w++) {
+	for (uint32_t w = 0; s->facts.fenced && w < from.nwords; w++) {
 		uint64_t hit = from.words[w] & kill.words[w];
 
 		for (; hit; hit &= hit - 1) {
@@ -58,14 +58,13 @@ static void bits_and_either(struct bits to, struct bits a, struct bits b)
 		to.words[i] &= a.words[i] | b.words[i];
 }
 
+/* `under`: the literal under which it runs; NO_LITERAL where that is none, whether guarded or not.
+ */
 static void do_fence(
-	struct flow_setup *s, enum fence_kind kind, const struct insn *guarded, uint32_t at)
+	struct flow_setup *s, enum fence_kind kind, bool always, uint32_t under, uint32_t at)
 {
 	struct bits kill = s->fence[kind].kill;
 	struct state *now = &s->now;
-	bool always = !guarded || guarded->guard == NONE;
-	uint32_t under =
-		always ? NONE : flow_literal(s, at, guarded->guard, guarded->guard_negated);
 
 	if (always) {
 		flow_fenced_siblings(s, now->own, kill, now->own);
@@ -88,7 +87,7 @@ static void do_fence(
 	if (!s->own_only)
 		epochs_fence(s, kind, always ? UINT32_MAX : leaders_spread(s->leaders.runs[at]));
 	/* every thread satisfies the literal or its opposite */
-	if (under != NONE && s->literals[under].opposite != NONE) {
+	if (under != NO_LITERAL) {
 		uint32_t other = s->literals[under].opposite;
 
 		bits_or(now->own, now->own_if[under]); /* FENCED forms that it has put in */
@@ -101,12 +100,15 @@ static void do_fence(
 	}
 }
 
-static void do_access(struct flow_setup *s, uint32_t access)
+static uint32_t opposite(const struct flow_setup *s, uint32_t literal)
+{
+	return literal == NO_LITERAL ? NO_LITERAL : s->literals[literal].opposite;
+}
+
+static void do_access(struct flow_setup *s, uint32_t access, uint32_t holds)
 {
 	const struct facts *facts = &s->facts;
-	uint32_t at = s->unit->accesses.v[access].insn;
-	const struct insn *insn = &s->unit->fn->insns[at];
-	uint32_t fails = flow_literal(s, at, insn->guard, !insn->guard_negated);
+	uint32_t fails = opposite(s, holds);
 	uint32_t own = facts_access(facts, access);
 
 	for (uint32_t f = facts->first_of[own]; f < facts->first_of[own + 1]; f++) {
@@ -156,7 +158,7 @@ static void do_wait(struct flow_setup *s, uint32_t insn)
 		f = bits_next(s->facts.inflight, f + 1)) {
 		if (!bits_has(s->now.own, f) || !is_cp_async(s, f))
 			continue;
-		set_everywhere(s, s->facts.v[f].sibling[FORM_PENDING], NONE);
+		set_everywhere(s, s->facts.v[f].sibling[FORM_PENDING], NO_LITERAL);
 		if (!flow_wait_completes(s, insn, s->facts.v[f].access))
 			continue;
 		bits_clear(s->now.own, f);
@@ -200,28 +202,24 @@ static void publish(
 			cross(s, out);
 		return;
 	}
-	bits_copy(out, set);
-	bits_and_not(out, s->facts.inflight);
+	for (uint32_t w = 0; w < out.nwords; w++)
+		out.words[w] = set.words[w] & ~s->facts.inflight.words[w];
 	if (site->crosses)
 		cross(s, out);
 }
 
-static void do_release(struct flow_setup *s, uint32_t number)
+static void do_release(struct flow_setup *s, uint32_t number, uint32_t under)
 {
 	const struct sync_site *site = &s->handoffs.sites[number];
 	const struct ids *to = &s->handoffs.to[number];
-	const struct insn *insn = site->is_exit ? NULL : &s->unit->fn->insns[site->insn];
-	uint32_t under = insn && insn->guard != NONE
-				 ? flow_literal(s, site->insn, insn->guard, insn->guard_negated)
-				 : NONE;
 	bool grew = false, widened;
 
 	if (!to->n)
 		return;
-	publish(s, site, under == NONE ? s->now.own : s->now.own_if[under], s->scratch);
+	publish(s, site, under == NO_LITERAL ? s->now.own : s->now.own_if[under], s->scratch);
 	grew |= bits_or(s->sent_own[number], s->scratch);
 	if (!site->cp_async && !site->self && !site->is_exit) {
-		publish(s, site, under == NONE ? s->now.foreign : s->now.foreign_if[under],
+		publish(s, site, under == NO_LITERAL ? s->now.foreign : s->now.foreign_if[under],
 			s->scratch);
 		/* all else is in somebody's own set */
 		if (site->resets)
@@ -265,12 +263,9 @@ static void do_acquire(struct flow_setup *s, uint32_t number)
 
 static void do_async(struct flow_setup *s, const struct event *e, const struct visitor *visitor)
 {
-	const struct insn *insn = &s->unit->fn->insns[e->insn];
-	uint32_t under = insn->guard == NONE
-				 ? NONE
-				 : flow_literal(s, e->insn, insn->guard, insn->guard_negated);
-	struct bits own = under == NONE ? s->now.own : s->now.own_if[under];
-	struct bits foreign = under == NONE ? s->now.foreign : s->now.foreign_if[under];
+	bool any = e->holds == NO_LITERAL;
+	struct bits own = any ? s->now.own : s->now.own_if[e->holds];
+	struct bits foreign = any ? s->now.foreign : s->now.foreign_if[e->holds];
 
 	if (visitor && visitor->meets)
 		visitor->meets(visitor->data, e->arg, own, foreign);
@@ -280,7 +275,7 @@ static void do_literal(struct flow_setup *s, uint32_t l)
 {
 	bits_copy(s->now.own_if[l], s->now.own);
 	bits_copy(s->now.foreign_if[l], s->now.foreign);
-	s->now.possible |= UINT32_C(1) << l;
+	*s->now.possible |= UINT32_C(1) << l;
 }
 
 void flow_step(struct flow_setup *s, uint32_t number, bool solving, const struct visitor *visitor)
@@ -298,7 +293,7 @@ void flow_step(struct flow_setup *s, uint32_t number, bool solving, const struct
 		}
 		break;
 	case EVENT_PLACED:
-		do_fence(s, (enum fence_kind)e->fence, NULL, e->insn);
+		do_fence(s, (enum fence_kind)e->fence, true, NO_LITERAL, e->insn);
 		break;
 	case EVENT_LITERAL:
 		do_literal(s, e->arg);
@@ -306,18 +301,19 @@ void flow_step(struct flow_setup *s, uint32_t number, bool solving, const struct
 	case EVENT_FENCE: {
 		uint8_t kind = s->existing ? s->existing[e->insn] : s->unit->effects[e->insn].fence;
 
-		do_fence(s, (enum fence_kind)kind, &s->unit->fn->insns[e->insn], e->insn);
+		do_fence(s, (enum fence_kind)kind, s->unit->fn->insns[e->insn].guard == NONE,
+			e->holds, e->insn);
 		break;
 	}
 	case EVENT_ACCESS:
-		do_access(s, e->arg);
+		do_access(s, e->arg, e->holds);
 		break;
 	case EVENT_WAIT:
 		do_wait(s, e->insn);
 		break;
 	case EVENT_RELEASE:
 		if (solving)
-			do_release(s, e->arg);
+			do_release(s, e->arg, e->holds);
 		break;
 	case EVENT_ACQUIRE:
 		do_acquire(s, e->arg);
@@ -330,85 +326,70 @@ void flow_step(struct flow_setup *s, uint32_t number, bool solving, const struct
 
 /* ---- solver ---- */
 
-static void state_copy(const struct flow_setup *s, struct state *to, const struct state *from)
-{
-	bits_copy(to->own, from->own);
-	bits_copy(to->foreign, from->foreign);
-	for (uint32_t e = 0; e < s->leaders.nepochs; e++) {
-		bits_copy(to->fresh[e], from->fresh[e]);
-		to->uncovered[e] = from->uncovered[e];
-	}
-	for (uint32_t l = 0; l < s->nliterals; l++) {
-		bits_copy(to->own_if[l], from->own_if[l]);
-		bits_copy(to->foreign_if[l], from->foreign_if[l]);
-	}
-	to->possible = from->possible;
-}
-
-static void state_zero(const struct flow_setup *s, struct state *st)
-{
-	bits_zero(st->own);
-	bits_zero(st->foreign);
-	for (uint32_t e = 0; e < s->leaders.nepochs; e++) {
-		bits_zero(st->fresh[e]);
-		st->uncovered[e] = 0;
-	}
-	for (uint32_t l = 0; l < s->nliterals; l++) {
-		bits_zero(st->own_if[l]);
-		bits_zero(st->foreign_if[l]);
-	}
-	st->possible = 0;
-}
-
 void flow_enter(struct flow_setup *s, uint32_t block)
 {
-	state_copy(s, &s->now, &s->in[block]);
+	memcpy(s->now.row, flow_row(s, block), s->row_words * sizeof(*s->now.row));
 }
 
-/* Joins setup->now into a successor, as seen on an edge on which `holds` is true and `fails` false
- * (literals; NONE: not known). */
-static bool join(struct flow_setup *s, uint32_t succ, uint32_t holds, uint32_t fails)
+/* The k-th set of a row, and the n sets from there on as one. */
+static struct bits sets_of(const struct flow_setup *s, uint64_t *row, uint32_t k, uint32_t n)
 {
-	struct state *in = &s->in[succ], *now = &s->now;
-	struct bits own = holds == NONE ? now->own : now->own_if[holds];
-	struct bits foreign = holds == NONE ? now->foreign : now->foreign_if[holds];
-	bool grew = !s->reached[succ];
-	uint32_t possible = now->possible;
+	return (struct bits){row + (size_t)k * s->set_words, n * s->set_words};
+}
 
-	s->reached[succ] = true;
-	grew |= bits_or(in->own, own);
-	grew |= bits_or(in->foreign, foreign);
-	for (uint32_t l = 0; l < s->nliterals; l++) {
-		if (l == fails)
-			continue; /* vacuous: no thread here satisfies it */
-		grew |= bits_or_and(in->own_if[l], now->own_if[l], own);
-		grew |= bits_or_and(in->foreign_if[l], now->foreign_if[l], foreign);
-	}
-	if (fails != NONE)
-		possible &= ~(UINT32_C(1) << fails);
-	grew |= (possible & ~in->possible) != 0;
-	in->possible |= possible;
+/* Joins what holds under literals, of one half of the state (its sets from `first` on), as far as
+ * the half itself comes along. */
+static bool join_literals(struct flow_setup *s, uint64_t *in, uint64_t *from, uint32_t first,
+	struct bits along, uint32_t fails)
+{
+	bool grew = false;
+
+	if (!bits_any(along))
+		return false;
+	for (uint32_t l = 0; l < s->nliterals; l++)
+		if (l != fails) /* else vacuous: no thread here satisfies it */
+			grew |= bits_or_and(sets_of(s, in, first + l, 1),
+				sets_of(s, from, first + l, 1), along);
 	return grew;
 }
 
-static void join_succs(struct flow_setup *s, uint32_t b)
+/* Joins the state of a row into a successor, along an edge on which the literal `holds`. */
+static bool join(struct flow_setup *s, uint64_t *from, uint32_t succ, uint32_t holds)
+{
+	uint32_t fails = opposite(s, holds), nepochs = s->leaders.nepochs;
+	uint32_t own_if = 2 + nepochs, foreign_if = own_if + s->nliterals;
+	bool any = holds == NO_LITERAL, grew = !s->reached[succ];
+	struct bits own = sets_of(s, from, any ? 0 : own_if + holds, 1);
+	struct bits foreign = sets_of(s, from, any ? 1 : foreign_if + holds, 1);
+	uint64_t *in = flow_row(s, succ);
+	uint32_t possible = *flow_marks(s, from), *there = flow_marks(s, in);
+
+	if (grew)
+		memset(in, 0, s->row_words * sizeof(*in));
+	s->reached[succ] = true;
+	grew |= bits_or(sets_of(s, in, 0, 1), own);
+	grew |= bits_or(sets_of(s, in, 1, 1), foreign);
+	grew |= bits_or(sets_of(s, in, 2, nepochs), sets_of(s, from, 2, nepochs));
+	grew |= join_literals(s, in, from, own_if, own, fails);
+	grew |= join_literals(s, in, from, foreign_if, foreign, fails);
+	if (fails != NO_LITERAL)
+		possible &= ~(UINT32_C(1) << fails);
+	grew |= (possible & ~*there) != 0;
+	*there |= possible;
+	return grew;
+}
+
+/* Of the state of a row at the end of block b. */
+static void join_succs(struct flow_setup *s, uint32_t b, uint64_t *row)
 {
 	const struct block *block = &s->unit->cfg.blocks[b];
-	uint32_t taken = NONE, fallen = NONE;
+	uint32_t taken = s->taken[b];
 
-	if (block->succ.n == 2 && block->count && s->nliterals) {
-		uint32_t last = flow_last_insn(block);
-		const struct insn *insn = &s->unit->fn->insns[last];
-
-		taken = flow_literal(s, last, insn->guard, insn->guard_negated);
-		fallen = flow_literal(s, last, insn->guard, !insn->guard_negated);
-	}
 	for (uint32_t i = 0; i < block->succ.n; i++) {
-		uint32_t holds = i == 0 ? taken : fallen, fails = i == 0 ? fallen : taken;
 		uint32_t to = block->succ.v[i];
-		bool grew = join(s, to, holds, fails);
+		bool grew = join(s, row, to, i == 0 ? taken : opposite(s, taken));
 
-		if (epochs_join(s, b, i) || grew)
+		if (epochs_join(s, flow_marks(s, row) + 1, b, i) || grew)
 			mark_dirty(s, to);
 	}
 }
@@ -422,21 +403,29 @@ static uint32_t next_dirty(const struct flow_setup *s, uint32_t from)
 
 static void reset_run(struct flow_setup *s)
 {
-	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
-		state_zero(s, &s->in[b]);
-		s->reached[b] = false;
-	}
+	uint32_t of_site = 4 * s->set_words;
+
+	memset(s->reached, 0, s->unit->cfg.n * sizeof(*s->reached));
 	for (uint32_t i = 0; i < s->handoffs.n; i++) {
-		bits_zero(s->sent_own[i]);
-		bits_zero(s->sent_foreign[i]);
-		bits_zero(s->received[i]);
-		bits_zero(s->fresh_at[i]);
+		memset(s->sent + (size_t)i * of_site, 0, of_site * sizeof(*s->sent));
 		s->uncovered_at[i] = 0;
 	}
-	s->in[0].possible = UINT32_MAX;
-	for (uint32_t e = 0; e < s->leaders.nepochs; e++)
-		s->in[0].uncovered[e] = UINT32_MAX;
+	memset(s->in, 0, s->row_words * sizeof(*s->in));
+	memset(flow_marks(s, s->in), 0xff, (1 + s->leaders.nepochs) * sizeof(uint32_t));
 	s->reached[0] = true;
+}
+
+/* Through the events of block b; the row of the state behind them. */
+static uint64_t *run_events(struct flow_setup *s, uint32_t b)
+{
+	uint32_t end = flow_end(s, b);
+
+	if (flow_first(s, b) == end)
+		return flow_row(s, b);
+	flow_enter(s, b);
+	for (uint32_t e = flow_first(s, b); e < end; e++)
+		flow_step(s, e, true, NULL);
+	return s->now.row;
 }
 
 void flow_solve(struct flow_setup *s, const struct fence_view *view, struct flow *flow)
@@ -457,10 +446,7 @@ void flow_solve(struct flow_setup *s, const struct fence_view *view, struct flow
 	mark_dirty(s, 0);
 	for (uint32_t b = next_dirty(s, 0); b != NONE && !budget_spent(s->unit->budget);) {
 		s->dirty[b / 64] &= ~(UINT64_C(1) << (b % 64));
-		flow_enter(s, b);
-		for (uint32_t e = flow_first(s, b); e < flow_end(s, b); e++)
-			flow_step(s, e, true, NULL);
-		join_succs(s, b);
+		join_succs(s, b, run_events(s, b));
 		uint32_t next = next_dirty(s, b + 1 < s->unit->cfg.n ? b + 1 : 0);
 
 		b = next == NONE ? next_dirty(s, 0) : next;

@@ -330,6 +330,16 @@ static void sort_and_merge(struct flow *flow)
 	flow->nedges = kept + 1;
 }
 
+/* Edges end at async accesses: behind the last one of a block nothing is asked for. */
+static uint32_t behind_last_async(const struct flow_setup *s, uint32_t b)
+{
+	uint32_t e = flow_end(s, b);
+
+	while (e > flow_first(s, b) && s->events[e - 1].kind != EVENT_ASYNC)
+		e--;
+	return e;
+}
+
 void flow_collect_edges(struct flow_setup *s, struct flow *flow)
 {
 	struct meetings m = {.s = s};
@@ -341,11 +351,12 @@ void flow_collect_edges(struct flow_setup *s, struct flow *flow)
 	flow->edges = s->brief ? s->brief_edges : NULL;
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
 		struct way way = {0};
+		uint32_t end = s->reached[b] ? behind_last_async(s, b) : flow_first(s, b);
 
-		if (!s->reached[b])
+		if (end == flow_first(s, b))
 			continue;
 		flow_enter(s, b);
-		for (uint32_t e = flow_first(s, b); e < flow_end(s, b); e++) {
+		for (uint32_t e = flow_first(s, b); e < end; e++) {
 			flow_step(s, e, false, &visitor);
 			for (uint32_t i = 0; i < m.n; i++) {
 				struct edge edge;

@@ -167,20 +167,17 @@ struct bits epochs_acquire(struct flow_setup *s, uint32_t number, struct bits re
 	return received;
 }
 
-bool epochs_join(struct flow_setup *s, uint32_t from, uint32_t i)
+bool epochs_join(struct flow_setup *s, const uint32_t *uncovered, uint32_t from, uint32_t i)
 {
 	uint32_t to = s->unit->cfg.blocks[from].succ.v[i];
 	/* for leaders that do not come this way anything is true of it */
 	uint32_t absent = s->leaders.cannot[to] | (i < 2 ? s->leaders.not_along[from][i] : 0);
-	struct state *in = &s->in[to];
-	bool grew = false;
+	uint32_t *there = flow_marks(s, flow_row(s, to)) + 1, some = 0;
 
+	absent = leaders_spread(absent);
 	for (uint32_t e = 0; e < s->leaders.nepochs; e++) {
-		uint32_t more = s->now.uncovered[e] & ~leaders_spread(absent) & ~in->uncovered[e];
-
-		grew |= more != 0;
-		in->uncovered[e] |= more;
-		grew |= bits_or(in->fresh[e], s->now.fresh[e]);
+		some |= uncovered[e] & ~absent & ~there[e];
+		there[e] |= uncovered[e] & ~absent;
 	}
-	return grew;
+	return some != 0;
 }

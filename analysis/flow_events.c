@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: a unit with its accesses and hand-offs. Out: per block the events that the flow looks at, the
- * predicates under which fences run (literals), and the sets of the solver. Ten thousand
+ * In: a unit with its accesses and hand-offs. Out: per block the events that the flow looks at, and
+ * the sets of the solver. Ten thousand
  * instructions become a few hundred events. Invariant: what changes or reads the state of the flow
  * is an event.
  */
@@ -10,146 +10,6 @@
 
 #include <stdlib.h>
 
-/* ---- literals ---- */
-
-static bool same_literal(const struct literal *a, uint32_t number, bool negated)
-{
-	return a->number == number && a->negated == negated;
-}
-
-static uint32_t literal_number(const struct flow_setup *s, uint32_t number, bool negated)
-{
-	for (uint32_t i = 0; i < s->nliterals; i++)
-		if (same_literal(&s->literals[i], number, negated))
-			return i;
-	return NONE;
-}
-
-uint32_t flow_literal(const struct flow_setup *s, uint32_t insn, uint32_t reg, bool negated)
-{
-	struct operand guard = {.kind = OPERAND_REG, .id = reg};
-
-	if (reg == NONE || !s->nliterals)
-		return NONE;
-	return literal_number(s, value_number(s->unit->values, insn, &guard), negated);
-}
-
-/* The value numbers of all guards of the function, sorted: how often a predicate is used. */
-struct guards {
-	uint32_t *v, n;
-};
-
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static struct guards collect_guards(const struct unit *unit)
-{
-	struct guards g = {ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns), 0};
-
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		struct operand guard = {.kind = OPERAND_REG, .id = unit->fn->insns[i].guard};
-
-		if (guard.id != NONE && unit->cfg.block_of[i] != NONE)
-			g.v[g.n++] = value_number(unit->values, i, &guard);
-	}
-	qsort(g.v, g.n, sizeof(*g.v), by_number);
-	return g;
-}
-
-static bool used_twice(const struct guards *g, uint32_t number)
-{
-	uint32_t lo = 0, hi = g->n;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (g->v[mid] < number)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo + 1 < g->n && g->v[lo + 1] == number;
-}
-
-/* Both signs of a predicate: what is pending is pending where it holds or where it does not. A
- * predicate that guards one place only goes together with nothing. */
-static void literal_add(
-	struct flow_setup *s, const struct guards *guards, uint32_t insn, uint32_t reg)
-{
-	struct operand guard = {.kind = OPERAND_REG, .id = reg};
-	const struct values *values = s->unit->values;
-
-	if (reg == NONE)
-		return;
-	uint32_t number = value_number(values, insn, &guard);
-
-	if (literal_number(s, number, false) == NONE) {
-		if (s->nliterals + 2 > LITERALS_MAX || !used_twice(guards, number))
-			return;
-		for (uint32_t negated = 0; negated < 2; negated++) {
-			s->literals[s->nliterals] = (struct literal){.number = number,
-				.negated = negated,
-				.opposite = negated ? s->nliterals - 1 : s->nliterals + 1};
-			s->nliterals++;
-		}
-	}
-}
-
-/* The branches that decide whether block b runs, nearest first, up to three. */
-static void literals_of_branches(struct flow_setup *s, const struct guards *guards, uint32_t b)
-{
-	const struct cfg *cfg = &s->unit->cfg;
-	uint32_t found = 0;
-
-	for (uint32_t d = cfg->blocks[b].idom; d != NONE && found < 3; d = cfg->blocks[d].idom) {
-		const struct block *block = &cfg->blocks[d];
-
-		if (block->succ.n != 2 || !block->count || cfg_postdominates(cfg, b, d))
-			continue;
-		const struct insn *insn = &s->unit->fn->insns[flow_last_insn(block)];
-
-		if (insn->guard == NONE)
-			continue;
-		bool taken = cfg_dominates(cfg, block->succ.v[0], b);
-
-		if (taken == cfg_dominates(cfg, block->succ.v[1], b))
-			continue;
-		literal_add(s, guards, flow_last_insn(block), insn->guard);
-		found++;
-	}
-}
-
-/* Of the fences in the text and those of the view (NULL: none). */
-static void find_literals(struct flow_setup *s, const struct fence_view *view)
-{
-	const struct unit *unit = s->unit;
-	struct bits placed = bits_new(unit->arena, unit->fn->ninsns + 1);
-	struct guards guards = collect_guards(unit);
-
-	for (uint32_t i = 0; view && i < view->nplaced; i++)
-		bits_set(placed, view->placed[i].before);
-	/* there is room for few, so the order counts: a planned fence must stand in it where it
-	 * will stand once it is in the text, else the output of a rewrite would be judged otherwise
-	 */
-	for (uint32_t pass = 0; pass < 2; pass++) {
-		for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-			uint8_t fence =
-				view && view->existing ? view->existing[i] : unit->effects[i].fence;
-
-			if (unit->cfg.block_of[i] == NONE)
-				continue;
-			if (pass == 0 && fence != FENCE_NONE)
-				literal_add(s, &guards, i, unit->fn->insns[i].guard);
-			if (pass == 1 && (fence != FENCE_NONE || bits_has(placed, i)))
-				literals_of_branches(s, &guards, unit->cfg.block_of[i]);
-		}
-	}
-}
-
 /* ---- events ---- */
 
 struct event_list {
@@ -157,38 +17,10 @@ struct event_list {
 	uint32_t n, cap;
 };
 
-static void event_add(struct flow_setup *s, struct event_list *list, struct event e)
+static void event_add(const struct flow_setup *s, struct event_list *list, struct event e)
 {
+	e.holds = NO_LITERAL;
 	ARENA_PUSH(s->unit->arena, list->v, list->n, list->cap, e);
-}
-
-/* Definitions of the watched predicates at which a literal may change its value. */
-static struct bits *literal_definitions(struct flow_setup *s)
-{
-	struct unit *unit = s->unit;
-	struct bits *at = ARENA_NEW(unit->arena, struct bits, unit->fn->ninsns + 1);
-
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		const struct insn *insn = &unit->fn->insns[i];
-
-		if (insn->guard == NONE || unit->cfg.block_of[i] == NONE)
-			continue;
-		for (uint32_t negated = 0; negated < 2; negated++) {
-			uint32_t l = flow_literal(s, i, insn->guard, negated);
-
-			if (l == NONE ||
-				value_number_invariant(unit->values, s->literals[l].number))
-				continue;
-			struct ids defs = value_definitions(unit->values, i, insn->guard);
-
-			for (uint32_t d = 0; d < defs.n; d++) {
-				if (!at[defs.v[d]].words)
-					at[defs.v[d]] = bits_new(unit->arena, LITERALS_MAX);
-				bits_set(at[defs.v[d]], l);
-			}
-		}
-	}
-	return at;
 }
 
 static bool stands_alone(const struct flow_setup *s, uint32_t access)
@@ -196,15 +28,15 @@ static bool stands_alone(const struct flow_setup *s, uint32_t access)
 	return !s->facts.groups || groups_members(s->facts.groups, access).n == 1;
 }
 
-/* For each instruction the load facts that are complete there. */
+/* For each instruction the load facts that are complete there; NULL: none are. */
 static struct ids *load_completions(struct flow_setup *s)
 {
 	struct unit *unit = s->unit;
-	struct ids *at = ARENA_NEW(unit->arena, struct ids, unit->fn->ninsns + 1);
+	struct ids *at = NULL;
 	struct loads *loads = NULL;
 
 	if (!(unit->options->assume & ASSUME_CONSUMED_LOADS))
-		return at;
+		return NULL;
 	for (uint32_t f = 0; f < s->facts.n; f++) {
 		const struct access *g = &unit->accesses.v[s->facts.v[f].access];
 
@@ -212,8 +44,10 @@ static struct ids *load_completions(struct flow_setup *s)
 			continue;
 		if (!stands_alone(s, s->facts.v[f].access)) /* complete: but others may not be */
 			continue;
-		if (!loads)
+		if (!loads) {
 			loads = loads_prepare(unit);
+			at = ARENA_NEW(unit->arena, struct ids, unit->fn->ninsns + 1);
+		}
 		struct ids ends = load_completed_at(loads, g->insn);
 
 		for (uint32_t i = 0; i < ends.n; i++) {
@@ -236,27 +70,25 @@ static bool has_facts(const struct flow_setup *s, uint32_t access)
 	return s->facts.first_of[own] < s->facts.first_of[own + 1];
 }
 
-static void events_of_insn(struct flow_setup *s, struct event_list *list, uint32_t i,
-	uint32_t *next_access, struct ids complete, struct bits literals)
+/* Without literals, which are the one kind that depends on the fences in force. */
+static void events_of_insn(
+	const struct flow_setup *s, struct event_list *list, uint32_t i, uint32_t *next_access)
 {
 	const struct unit *unit = s->unit;
 	const struct effect *e = &unit->effects[i];
+	const struct access *v = unit->accesses.v;
 	uint32_t first = *next_access, end, site = s->handoffs.site_of[i];
 
-	for (end = first; end < unit->accesses.n && unit->accesses.v[end].insn == i; end++)
+	for (end = first; end < unit->accesses.n && v[end].insn == i; end++)
 		;
 	*next_access = end;
-	if (complete.n)
+	if (s->complete && s->complete[i].n)
 		event_add(s, list,
-			(struct event){.insn = i, .kind = EVENT_COMPLETE, .facts = complete});
-	for (uint32_t l = 0; literals.words && l < s->nliterals; l++)
-		if (bits_has(literals, l))
-			event_add(s, list,
-				(struct event){.insn = i, .kind = EVENT_LITERAL, .arg = l});
+			(struct event){.insn = i, .kind = EVENT_COMPLETE, .facts = s->complete[i]});
 	if (e->fence != FENCE_NONE)
 		event_add(s, list, (struct event){.insn = i, .kind = EVENT_FENCE});
 	for (uint32_t k = first; k < end; k++)
-		if (unit->accesses.v[k].proxy == PROXY_GENERIC && has_facts(s, k))
+		if (v[k].proxy == PROXY_GENERIC && has_facts(s, k))
 			event_add(
 				s, list, (struct event){.insn = i, .kind = EVENT_ACCESS, .arg = k});
 	if (e->sync == SYNC_CPASYNC_WAIT)
@@ -266,7 +98,7 @@ static void events_of_insn(struct flow_setup *s, struct event_list *list, uint32
 	if (site != NONE && s->handoffs.sites[site].acquires)
 		event_add(s, list, (struct event){.insn = i, .kind = EVENT_ACQUIRE, .arg = site});
 	for (uint32_t k = first; k < end; k++)
-		if (unit->accesses.v[k].proxy == PROXY_ASYNC && s->facts.row[k])
+		if (v[k].proxy == PROXY_ASYNC && s->facts.row[k])
 			event_add(
 				s, list, (struct event){.insn = i, .kind = EVENT_ASYNC, .arg = k});
 }
@@ -290,28 +122,95 @@ static uint32_t access_from(const struct accesses *accesses, uint32_t insn)
 static void collect_events(struct flow_setup *s)
 {
 	struct unit *unit = s->unit;
-	struct bits *literals = literal_definitions(s);
 	struct event_list list = {0};
+	uint32_t *first = ARENA_NEW(unit->arena, uint32_t, unit->cfg.n + 1);
 
-	if (!s->complete)
-		s->complete = load_completions(s);
-	s->base_of = ARENA_NEW(unit->arena, uint32_t, unit->cfg.n + 1);
+	s->complete = load_completions(s);
 	for (uint32_t b = 0; b < unit->cfg.n; b++) {
 		const struct block *block = &unit->cfg.blocks[b];
 		uint32_t next = access_from(&unit->accesses, block->first);
 
-		s->base_of[b] = list.n;
+		first[b] = list.n;
 		for (uint32_t i = block->first; i < block->first + block->count; i++)
-			events_of_insn(s, &list, i, &next, s->complete[i], literals[i]);
+			events_of_insn(s, &list, i, &next);
 		if (s->handoffs.exit_of[b] != NONE)
 			event_add(s, &list,
 				(struct event){.insn = block->first + block->count,
 					.kind = EVENT_RELEASE,
 					.arg = s->handoffs.exit_of[b]});
 	}
-	s->base_of[unit->cfg.n] = list.n;
-	s->base = list.v;
+	first[unit->cfg.n] = list.n;
+	s->plain = s->base = list.v;
+	s->plain_of = s->base_of = first;
 }
+
+/* ---- literals ---- */
+
+static uint32_t change_from(const struct literal_changes *changes, uint32_t insn)
+{
+	uint32_t lo = 0, hi = changes->n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (changes->v[mid].insn < insn)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The changes before `end` that come before an event, or all where that is NULL. */
+static uint32_t add_changes(const struct flow_setup *s, struct event_list *list,
+	const struct literal_changes *changes, uint32_t c, const struct event *before, uint32_t end)
+{
+	for (; c < changes->n; c++) {
+		struct event e = {.insn = changes->v[c].insn,
+			.kind = EVENT_LITERAL,
+			.arg = changes->v[c].literal};
+
+		if (e.insn >= end ||
+			(before && (e.insn > before->insn ||
+					   (e.insn == before->insn && e.kind > before->kind))))
+			break;
+		event_add(s, list, e);
+	}
+	return c;
+}
+
+/* Which literal holds at each event, the events at which literals change, and which holds behind
+ * each branch. */
+static void add_literals(struct flow_setup *s)
+{
+	struct unit *unit = s->unit;
+	struct literal_changes changes = flow_literal_changes(s);
+	struct event_list list = {0};
+	uint32_t *first = ARENA_NEW(unit->arena, uint32_t, unit->cfg.n + 1);
+
+	for (uint32_t b = 0; b < unit->cfg.n; b++) {
+		const struct block *block = &unit->cfg.blocks[b];
+		uint32_t c = change_from(&changes, block->first), end = block->first + block->count;
+
+		first[b] = list.n;
+		for (uint32_t e = s->plain_of[b]; e < s->plain_of[b + 1]; e++) {
+			const struct event *event = &s->plain[e];
+
+			c = add_changes(s, &list, &changes, c, event, end);
+			event_add(s, &list, *event);
+			if (event->insn < end)
+				list.v[list.n - 1].holds = flow_literal(s, event->insn);
+		}
+		add_changes(s, &list, &changes, c, NULL, end);
+		if (block->succ.n == 2 && block->count)
+			s->taken[b] = flow_literal(s, flow_last_insn(block));
+	}
+	first[unit->cfg.n] = list.n;
+	s->base = list.v;
+	s->base_of = first;
+}
+
+/* ---- planned fences ---- */
 
 static int placed_order(const void *a, const void *b)
 {
@@ -322,50 +221,72 @@ static int placed_order(const void *a, const void *b)
 	return (int)x->behind - (int)y->behind;
 }
 
-/* Events with the planned fences merged in; a planned fence stands before its instruction,
- * or at the end of the block. */
+static void make_room(struct flow_setup *s, uint32_t nevents)
+{
+	if (s->events_cap >= nevents)
+		return;
+	s->events_cap = nevents + 64;
+	s->merged = ARENA_NEW(s->unit->arena, struct event, s->events_cap);
+	if (!s->merged_of)
+		s->merged_of = ARENA_NEW(s->unit->arena, uint32_t, s->unit->cfg.n + 1);
+}
+
+static void merge_fence(struct flow_setup *s, const struct placed_fence *fence)
+{
+	s->merged[s->nevents++] = (struct event){.insn = fence->before,
+		.kind = EVENT_PLACED,
+		.fence = fence->kind,
+		.holds = NO_LITERAL};
+}
+
+/* A planned fence stands before its instruction, or at the end of the block. */
+static void merge_block(
+	struct flow_setup *s, uint32_t b, const struct placed_fence *placed, uint32_t nplaced)
+{
+	const struct block *block = &s->unit->cfg.blocks[b];
+	uint32_t p = 0, hi = nplaced, end = block->first + block->count;
+
+	while (p < hi) { /* first planned fence of the block */
+		uint32_t mid = p + (hi - p) / 2;
+
+		if (placed[mid].before < block->first)
+			p = mid + 1;
+		else
+			hi = mid;
+	}
+	s->merged_of[b] = s->nevents;
+	for (uint32_t k = s->base_of[b]; k < s->base_of[b + 1]; k++) {
+		for (; p < nplaced && placed[p].before < end &&
+			placed[p].before <= s->base[k].insn && !placed[p].behind;
+			p++)
+			merge_fence(s, &placed[p]);
+		s->merged[s->nevents++] = s->base[k];
+	}
+	for (; p < nplaced && placed[p].before < end; p++)
+		merge_fence(s, &placed[p]);
+}
+
 void flow_merge_events(struct flow_setup *s, const struct fence_view *view)
 {
 	struct unit *unit = s->unit;
 	uint32_t nplaced = view ? view->nplaced : 0, base_n = s->base_of[unit->cfg.n];
+
+	s->nevents = base_n;
+	s->events = s->base;
+	s->events_of = s->base_of;
+	if (!nplaced)
+		return;
 	struct placed_fence *placed = ARENA_NEW(unit->arena, struct placed_fence, nplaced);
 
-	if (nplaced)
-		memcpy(placed, view->placed, nplaced * sizeof(*placed));
+	memcpy(placed, view->placed, nplaced * sizeof(*placed));
 	qsort(placed, nplaced, sizeof(*placed), placed_order);
-	if (s->events_cap < base_n + nplaced) {
-		s->events_cap = base_n + nplaced + 64;
-		s->events = ARENA_NEW(unit->arena, struct event, s->events_cap);
-	}
+	make_room(s, base_n + nplaced);
 	s->nevents = 0;
-	for (uint32_t b = 0; b < unit->cfg.n; b++) {
-		const struct block *block = &unit->cfg.blocks[b];
-		uint32_t k = s->base_of[b], p = 0, hi = nplaced;
-
-		while (p < hi) { /* first planned fence of the block */
-			uint32_t mid = p + (hi - p) / 2;
-
-			if (placed[mid].before < block->first)
-				p = mid + 1;
-			else
-				hi = mid;
-		}
-		s->events_of[b] = s->nevents;
-		for (; k < s->base_of[b + 1]; k++) {
-			for (; p < nplaced && placed[p].before < block->first + block->count &&
-				placed[p].before <= s->base[k].insn && !placed[p].behind;
-				p++)
-				s->events[s->nevents++] = (struct event){.insn = placed[p].before,
-					.kind = EVENT_PLACED,
-					.fence = placed[p].kind};
-			s->events[s->nevents++] = s->base[k];
-		}
-		for (; p < nplaced && placed[p].before < block->first + block->count; p++)
-			s->events[s->nevents++] = (struct event){.insn = placed[p].before,
-				.kind = EVENT_PLACED,
-				.fence = placed[p].kind};
-	}
-	s->events_of[unit->cfg.n] = s->nevents;
+	for (uint32_t b = 0; b < unit->cfg.n; b++)
+		merge_block(s, b, placed, nplaced);
+	s->merged_of[unit->cfg.n] = s->nevents;
+	s->events = s->merged;
+	s->events_of = s->merged_of;
 }
 
 static uint32_t event_of(const struct flow_setup *s, uint32_t site, enum event_kind kind)
@@ -401,20 +322,23 @@ uint32_t flow_release_event(const struct flow_setup *s, uint32_t site)
 
 /* ---- setup ---- */
 
-static struct state state_new(struct flow_setup *s)
+/* A state over a row; `row` may be NULL where there are no words. */
+static struct state state_over(const struct flow_setup *s, uint64_t *row)
 {
-	struct arena *arena = s->unit->arena;
-	struct state st = {
-		.own = bits_new(arena, s->facts.n),
-		.foreign = bits_new(arena, s->facts.n),
-	};
+	struct state st = {.row = row};
+	uint64_t *at = row;
+	uint32_t n = s->set_words;
 
+	st.own = (struct bits){at, n};
+	st.foreign = (struct bits){at += n, n};
 	for (uint32_t e = 0; e < s->leaders.nepochs; e++)
-		st.fresh[e] = bits_new(arena, s->facts.n);
-	for (uint32_t l = 0; l < s->nliterals; l++) {
-		st.own_if[l] = bits_new(arena, s->facts.n);
-		st.foreign_if[l] = bits_new(arena, s->facts.n);
-	}
+		st.fresh[e] = (struct bits){at += n, n};
+	for (uint32_t l = 0; l < s->nliterals; l++)
+		st.own_if[l] = (struct bits){at += n, n};
+	for (uint32_t l = 0; l < s->nliterals; l++)
+		st.foreign_if[l] = (struct bits){at += n, n};
+	st.possible = flow_marks(s, row);
+	st.uncovered = st.possible + 1;
 	return st;
 }
 
@@ -441,29 +365,53 @@ static bool fits(struct flow_setup *s)
 	return false;
 }
 
-static void prepare_sets(struct flow_setup *s)
+static void prepare_rows(struct flow_setup *s)
 {
 	const struct unit *unit = s->unit;
-	struct arena *arena = unit->arena;
+	uint32_t nepochs = s->leaders.nepochs;
 
-	collect_events(s);
-	s->events_of = ARENA_NEW(arena, uint32_t, unit->cfg.n + 1);
-	s->in = ARENA_NEW(arena, struct state, unit->cfg.n);
-	s->reached = ARENA_NEW(arena, bool, unit->cfg.n);
-	for (uint32_t b = 0; b < unit->cfg.n; b++)
-		s->in[b] = state_new(s);
-	s->now = state_new(s);
+	s->set_words = (s->facts.n + 63) / 64;
+	s->row_words = s->set_words * (2 + nepochs + 2 * s->nliterals) + (1 + nepochs + 1) / 2;
+	s->in = ARENA_UNSET(unit->arena, uint64_t, (size_t)unit->cfg.n * s->row_words);
+	s->now = state_over(s, ARENA_NEW(unit->arena, uint64_t, s->row_words));
+	s->reached = ARENA_NEW(unit->arena, bool, unit->cfg.n);
+}
+
+static void prepare_sites(struct flow_setup *s)
+{
+	struct arena *arena = s->unit->arena;
+	uint32_t n = s->set_words;
+	uint64_t *at = ARENA_NEW(arena, uint64_t, (size_t)4 * n * s->handoffs.n);
+
+	s->sent = at;
 	s->sent_own = ARENA_NEW(arena, struct bits, s->handoffs.n);
 	s->sent_foreign = ARENA_NEW(arena, struct bits, s->handoffs.n);
 	s->received = ARENA_NEW(arena, struct bits, s->handoffs.n);
 	s->fresh_at = ARENA_NEW(arena, struct bits, s->handoffs.n);
 	s->uncovered_at = ARENA_NEW(arena, uint32_t, s->handoffs.n);
-	for (uint32_t i = 0; i < s->handoffs.n; i++) {
-		s->sent_own[i] = bits_new(arena, s->facts.n);
-		s->sent_foreign[i] = bits_new(arena, s->facts.n);
-		s->received[i] = bits_new(arena, s->facts.n);
-		s->fresh_at[i] = bits_new(arena, s->facts.n);
+	for (uint32_t i = 0; i < s->handoffs.n; i++, at += (size_t)4 * n) {
+		s->sent_own[i] = (struct bits){at, n};
+		s->sent_foreign[i] = (struct bits){at + n, n};
+		s->received[i] = (struct bits){at + 2 * n, n};
+		s->fresh_at[i] = (struct bits){at + 3 * n, n};
 	}
+}
+
+static void prepare_sets(struct flow_setup *s)
+{
+	const struct unit *unit = s->unit;
+	struct arena *arena = unit->arena;
+
+	if (!s->plain)
+		collect_events(s);
+	s->base = s->plain;
+	s->base_of = s->plain_of;
+	s->taken = ARENA_NEW(arena, uint8_t, unit->cfg.n);
+	memset(s->taken, NO_LITERAL, unit->cfg.n);
+	if (s->nliterals)
+		add_literals(s);
+	prepare_rows(s);
+	prepare_sites(s);
 	s->scratch = bits_new(arena, s->facts.n);
 	s->scratch2 = bits_new(arena, s->facts.n);
 	s->suppressed = bits_new(arena, s->facts.n);
@@ -513,21 +461,11 @@ struct flow_setup *flow_prepare(struct unit *unit)
 	facts_fence_effects(unit, &s->facts, s->fence);
 	s->uncommitted = commits_missing(unit, &s->facts);
 	find_deferred(s);
-	find_literals(s, NULL);
+	flow_find_literals(s, NULL);
 	leaders_find(unit, &s->handoffs, NULL, NULL, &s->leaders);
 	if (fits(s))
 		prepare_sets(s);
 	return s;
-}
-
-static bool same_literals(const struct flow_setup *a, const struct flow_setup *b)
-{
-	if (a->nliterals != b->nliterals)
-		return false;
-	for (uint32_t i = 0; i < a->nliterals; i++)
-		if (!same_literal(&a->literals[i], b->literals[i].number, b->literals[i].negated))
-			return false;
-	return true;
 }
 
 struct flow_setup *flow_prepare_with(struct flow_setup *from, const struct fence_view *view)
@@ -539,15 +477,20 @@ struct flow_setup *flow_prepare_with(struct flow_setup *from, const struct fence
 	s->unit = from->unit;
 	s->handoffs = from->handoffs;
 	s->facts = from->facts;
+	s->guards = from->guards;
+	s->fences = from->fences;
+	s->nfences = from->nfences;
 	s->complete = from->complete;
+	s->plain = from->plain;
+	s->plain_of = from->plain_of;
 	s->uncommitted = from->uncommitted;
 	s->deferred = from->deferred;
 	memcpy(s->fence, from->fence, sizeof(s->fence));
-	find_literals(s, view);
+	flow_find_literals(s, view);
 	leaders_find(s->unit, &s->handoffs, view, &from->leaders, &s->leaders);
 	if (bytes_of_sets(s) > SETS_MAX)
 		s->nliterals = 0;
-	if (same_literals(s, from) && leaders_same(&s->leaders, &from->leaders))
+	if (flow_same_literals(s, from) && leaders_same(&s->leaders, &from->leaders))
 		return from;
 	prepare_sets(s);
 	return s;

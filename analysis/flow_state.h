@@ -26,6 +26,7 @@ struct event {
 	uint32_t insn;
 	uint8_t kind;      /* enum event_kind; events of one instruction come in this order */
 	uint8_t fence;     /* PLACED: enum fence_kind */
+	uint8_t holds;     /* the literal under which its instruction runs; NO_LITERAL */
 	uint32_t arg;      /* ACCESS, ASYNC: access; RELEASE, ACQUIRE: site; LITERAL: literal */
 	struct ids facts;  /* COMPLETE */
 };
@@ -34,10 +35,11 @@ struct event {
 struct literal {
 	uint32_t number;
 	bool negated;
-	uint32_t opposite; /* the literal that holds where this one does not; NONE */
+	uint8_t opposite; /* the literal that holds where this one does not */
 };
 
 #define LITERALS_MAX 12
+#define NO_LITERAL LITERALS_MAX
 
 /*
  * The state at a point. Sets of facts:
@@ -46,13 +48,35 @@ struct literal {
  *   fresh[E]    done by this thread, or for a named barrier also acquired, since epoch E began
  *   uncovered[E] the leaders for which no fence has certainly run since then, stored negated so that
  *               every join is a union
+ *
+ * The sets of a state lie one behind the other in a row of words, in this order: own, foreign, fresh,
+ * own_if, foreign_if, each set_words long, and behind them `possible` and uncovered, 32 bits each.
+ * A struct state shows the parts of one row.
  */
 struct state {
 	struct bits own, foreign;
-	struct bits own_if[LITERALS_MAX], foreign_if[LITERALS_MAX];
-	uint32_t possible; /* bit L: literal L may hold here */
 	struct bits fresh[EPOCHS_MAX];
-	uint32_t uncovered[EPOCHS_MAX]; /* bit 2 * L: no shared fence for certain, bit 2 * L + 1: no global one */
+	struct bits own_if[LITERALS_MAX], foreign_if[LITERALS_MAX];
+	uint32_t *possible;  /* bit L: literal L may hold here */
+	uint32_t *uncovered; /* bit 2 * L: no shared fence for certain, bit 2 * L + 1: no global one */
+	uint64_t *row;
+};
+
+/* A definition of the register of a literal, which holds or not anew from there on. */
+struct literal_change {
+	uint32_t insn;
+	uint8_t literal;
+};
+
+struct literal_changes {
+	struct literal_change *v; /* by instruction */
+	uint32_t n, cap;
+};
+
+/* Guarded instructions, ascending; the value numbers of their guards, and these sorted. */
+struct guards {
+	uint32_t *insns, *numbers, *sorted;
+	uint32_t n;
 };
 
 struct flow_setup {
@@ -63,30 +87,40 @@ struct flow_setup {
 	struct bits deferred;     /* facts that others can have while their own thread has them in flight */
 	struct literal literals[LITERALS_MAX];
 	uint32_t nliterals;
+	struct guards guards;     /* once they are asked for */
+	uint32_t *fences;         /* instructions that are a fence in the text, ascending */
+	uint32_t nfences;
 	struct leaders leaders;
-	struct ids *complete;     /* by instruction: load facts that are complete there */
+	uint8_t *taken;           /* by block of two successors: the literal that holds in the first, or NO_LITERAL */
+	struct ids *complete;     /* by instruction: load facts that are complete there; NULL: none */
 	struct bits *uncommitted; /* by wait_group: copies it does not wait for, by first fact; NULL: none */
-	struct event *base;       /* events that do not depend on the fences in force */
-	uint32_t *base_of;        /* by block: base_of[b] .. base_of[b + 1) */
+	const struct event *plain; /* events that depend neither on literals nor on the fences in force */
+	const uint32_t *plain_of; /* by block: plain_of[b] .. plain_of[b + 1) */
+	const struct event *base; /* with those of the literals */
+	const uint32_t *base_of;
 	uint8_t *known;           /* groups: by async group and fact: edges noted, 1 own, 2 foreign */
 	bool trivial;             /* no fact can meet an async access: nothing to solve */
 	bool too_large;           /* nothing is solved for lack of room: every flow is incomplete */
 	/* the latest run */
-	struct event *events;
+	const struct event *events;
 	uint32_t nevents, events_cap;
-	uint32_t *events_of;
+	const uint32_t *events_of;
+	struct event *merged;     /* room for events and events_of where fences are planned */
+	uint32_t *merged_of;
 	const uint8_t *existing;
 	bool brief, own_only;     /* see fence_view */
 	bool led;                 /* a leader's fence has settled something for others */
 	struct edge *brief_edges; /* of the latest brief run: used again by the next one */
 	uint32_t brief_cap;
-	struct state *in;         /* by block */
+	uint64_t *in;             /* by block: the row of the state at its start, where it is reached */
+	uint32_t set_words, row_words;
 	bool *reached;
 	struct state now;
 	struct bits *sent_own, *sent_foreign; /* by release site, conversions of crossing included */
 	struct bits *received;    /* by acquire site */
 	struct bits *fresh_at;    /* by site at which an epoch ends: of that epoch, at its release */
 	uint32_t *uncovered_at;
+	uint64_t *sent;           /* where the four sets of each site lie, one site behind the other */
 	struct bits scratch, scratch2, suppressed;
 	uint64_t *dirty;          /* blocks, one bit each */
 	uint32_t *seen, *heard, round; /* by block, by site: stamps of backward searches */
@@ -108,8 +142,30 @@ void flow_step(struct flow_setup *, uint32_t event, bool solving,
 	const struct visitor *);
 /* A cp.async.wait behind which nothing of the copy `access` is in flight. */
 bool flow_wait_completes(const struct flow_setup *, uint32_t insn, uint32_t access);
-/* The literal that a guard is, or NONE. */
-uint32_t flow_literal(const struct flow_setup *, uint32_t insn, uint32_t reg, bool negated);
+/* The row of the state at the start of a block, and a set of it. */
+static inline uint64_t *flow_row(const struct flow_setup *s, uint32_t block)
+{
+	return s->in + (size_t)block * s->row_words;
+}
+
+static inline struct bits flow_foreign(const struct flow_setup *s, uint32_t block)
+{
+	return (struct bits){flow_row(s, block) + s->set_words, s->set_words};
+}
+
+static inline uint32_t *flow_marks(const struct flow_setup *s, uint64_t *row)
+{
+	return (uint32_t *)(row + (size_t)s->set_words *
+				  (2 + s->leaders.nepochs + 2 * s->nliterals));
+}
+
+/* flow_literals.c. Fills literals from the fences in the text and those of the view (NULL: none). */
+void flow_find_literals(struct flow_setup *, const struct fence_view *);
+bool flow_same_literals(const struct flow_setup *, const struct flow_setup *);
+/* The literal that the guard of an instruction is, or NO_LITERAL. */
+uint8_t flow_literal(const struct flow_setup *, uint32_t insn);
+/* Where literals may change. */
+struct literal_changes flow_literal_changes(const struct flow_setup *);
 /* Event numbers of a block. */
 static inline uint32_t flow_first(const struct flow_setup *s, uint32_t block)
 {
@@ -139,8 +195,8 @@ void epochs_fence(struct flow_setup *, enum fence_kind, uint32_t leaders);
 bool epochs_release(struct flow_setup *, uint32_t site);
 /* At an acquire site: what of `received` is left, and the own and foreign facts that go. */
 struct bits epochs_acquire(struct flow_setup *, uint32_t site, struct bits received);
-/* Along the i-th edge out of a block; true when the state there grew. */
-bool epochs_join(struct flow_setup *, uint32_t from, uint32_t i);
+/* Joins `uncovered` along the i-th edge out of a block; true when it grew there. */
+bool epochs_join(struct flow_setup *, const uint32_t *uncovered, uint32_t from, uint32_t i);
 /* Fills setup->events from the base events and the planned fences of a view (NULL: none). */
 void flow_merge_events(struct flow_setup *, const struct fence_view *);
 void flow_collect_edges(struct flow_setup *, struct flow *);

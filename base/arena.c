@@ -2,7 +2,7 @@
 /*
  * Bump allocation from a list of malloc'ed chunks, the newest first. Invariant: every byte of a
  * chunk beyond its `used` mark that was never handed out since the last reset is cleared on
- * hand-out, so callers always see zeroes.
+ * hand-out, so callers always see zeroes, but for arena_alloc_unset().
  */
 #include "base/arena.h"
 
@@ -76,6 +76,11 @@ static void *take(struct arena *arena, size_t size)
 
 	chunk->used += size;
 	return p;
+}
+
+void *arena_alloc_unset(struct arena *arena, size_t bytes)
+{
+	return take(arena, round_up(arena, bytes ? bytes : 1));
 }
 
 void *arena_alloc(struct arena *arena, size_t bytes)

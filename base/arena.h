@@ -21,6 +21,8 @@ struct arena {
 void arena_init(struct arena *, jmp_buf *on_failure);
 /* Zeroed bytes, aligned to 16; never NULL: out of memory leaves through on_failure. */
 void *arena_alloc(struct arena *, size_t bytes);
+/* The same for bytes that are written before they are read: they come as they are. */
+void *arena_alloc_unset(struct arena *, size_t bytes);
 /* A larger zero-extended copy of `old` (in place where it was the newest allocation). */
 void *arena_grow(struct arena *, void *old, size_t old_bytes, size_t new_bytes);
 /* Forgets every allocation and keeps the largest chunk for the next use. */
@@ -28,6 +30,8 @@ void arena_reset(struct arena *);
 void arena_free(struct arena *);
 
 #define ARENA_NEW(arena, type, n) ((type *)arena_alloc((arena), sizeof(type) * (size_t)(n)))
+#define ARENA_UNSET(arena, type, n)                                                                \
+	((type *)arena_alloc_unset((arena), sizeof(type) * (size_t)(n)))
 
 /* Appends `item` to the growing array `v` with `n` items and room for `cap`. */
 #define ARENA_PUSH(arena, v, n, cap, item)                                                         \
