@@ -346,14 +346,17 @@ void check_bulk_stores(struct check_list *list)
 	const uint32_t *first = accesses_by_insn(unit);
 	struct bulk_store *stores = ARENA_NEW(unit->arena, struct bulk_store, unit->fn->ninsns);
 
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		struct bulk_search s = {.v = stores, .first = first, .exit = NONE};
+	for (uint32_t n = 0, next = 0; n < list->defs.nnotable; n++) {
+		uint32_t i = list->defs.notable[n];
 		uint8_t source = 0;
 
-		if (unit->cfg.block_of[i] == NONE || !is_bulk_store(&unit->effects[i], &source))
+		if (i < next || unit->cfg.block_of[i] == NONE ||
+			!is_bulk_store(&unit->effects[i], &source))
 			continue;
+		struct bulk_search s = {.v = stores, .first = first, .exit = NONE};
+
 		gather(unit, i, &s);
 		follow(list, &s);
-		i = s.v[s.n - 1].insn;
+		next = s.v[s.n - 1].insn + 1;
 	}
 }

@@ -65,7 +65,9 @@ void check_mbarrier_init(struct check_list *list)
 		relaxed |= unit->effects[i].sync == SYNC_CLUSTER_ARRIVE && unit->effects[i].relaxed;
 	if (!relaxed || !uses_peers(unit))
 		return;
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+	for (uint32_t n = 0; n < list->defs.nnotable; n++) {
+		uint32_t i = list->defs.notable[n];
+
 		if (unit->effects[i].sync != SYNC_MBAR_INIT || unit->cfg.block_of[i] == NONE)
 			continue;
 		struct check_walk w = {.unit = unit,
@@ -185,18 +187,23 @@ void check_tensormaps(struct check_list *list)
 	struct unit *unit = list->unit;
 	bool certain_only = acquires_maps(unit);
 
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+	for (uint32_t n = 0; n < list->defs.nnotable; n++) {
+		uint32_t i = list->defs.notable[n];
+		uint8_t operand, start;
+
+		if (unit->cfg.block_of[i] == NONE || !writes_map(unit, i, &operand, &start))
+			continue;
 		struct check_walk w = {.unit = unit,
 			.defs = &list->defs,
 			.site = i,
+			.start = start,
 			.step = step_map,
 			.join = check_larger};
-		struct map_search search = {.found = {NONE, 0}, .certain_only = certain_only};
-		uint8_t operand;
+		struct map_search search = {
+			.written = insn_operand(unit->fn, &unit->fn->insns[i], operand),
+			.found = {NONE, 0},
+			.certain_only = certain_only};
 
-		if (unit->cfg.block_of[i] == NONE || !writes_map(unit, i, &operand, &w.start))
-			continue;
-		search.written = insn_operand(unit->fn, &unit->fn->insns[i], operand);
 		check_conditions(&w);
 		check_run(&w, visit_use, &search);
 		if (search.found.insn != NONE)

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define MAX_CONDITIONS 64
-#define MAX_TRACKED 128
 
 uint8_t check_larger(uint8_t a, uint8_t b)
 {
@@ -44,7 +43,7 @@ static void track(struct check_walk *w, uint32_t reg, uint8_t start, bool is_con
 			w->tracked[k].start &= start;
 			return;
 		}
-	if (w->ntracked < MAX_TRACKED)
+	if (w->ntracked < CHECK_TRACKED_MOST)
 		w->tracked[w->ntracked++] = (struct check_tracked){reg, start, is_condition};
 }
 
@@ -133,130 +132,6 @@ static void add_condition(struct check_walk *w, uint32_t insn, bool truth)
 	}
 }
 
-static uint8_t truth_now(const struct check_walk *w, uint32_t reg)
-{
-	for (uint32_t k = 0; k < w->ntracked; k++)
-		if (w->tracked[k].reg == reg)
-			return w->now[k];
-	return CHECK_TRUE | CHECK_FALSE;
-}
-
-static uint8_t inverse(uint8_t truth)
-{
-	return (uint8_t)((truth & CHECK_TRUE ? CHECK_FALSE : 0) |
-			 (truth & CHECK_FALSE ? CHECK_TRUE : 0));
-}
-
-/* Of source k of an instruction: a constant, or a register that is followed. */
-static uint8_t truth_of_source(const struct check_walk *w, const struct insn *insn, uint32_t k)
-{
-	const struct operand *o = insn_operand(w->unit->fn, insn, k);
-
-	if (o && o->kind == OPERAND_IMM)
-		return o->imm ? CHECK_TRUE : CHECK_FALSE;
-	if (!o || o->kind != OPERAND_REG || o->component)
-		return CHECK_TRUE | CHECK_FALSE;
-	return o->negated ? inverse(truth_now(w, o->id)) : truth_now(w, o->id);
-}
-
-static bool is_constant(const struct unit *unit, const struct insn *insn, uint32_t k, int64_t value)
-{
-	const struct operand *o = insn_operand(unit->fn, insn, k);
-
-	return o && o->kind == OPERAND_IMM && o->imm == value;
-}
-
-/* Whether a bool made by an instruction is true. Bools are predicates, or what compilers keep in
- * 16-bit registers as 0 and 1: masked with 255, compared with 0. */
-static uint8_t truth_of_definition(const struct check_walk *w, const struct insn *insn)
-{
-	uint8_t a = truth_of_source(w, insn, 1), b = truth_of_source(w, insn, 2);
-
-	if (insn->op == OP_mov && insn->count == 2) {
-		const struct operand *o = insn_operand(w->unit->fn, insn, 1);
-
-		return o->kind == OPERAND_IMM && (o->imm < -1 || o->imm > 1)
-			       ? CHECK_TRUE | CHECK_FALSE
-			       : a;
-	}
-	if (insn->op == OP_not && insn_has(insn, MOD_pred))
-		return inverse(a);
-	if (insn->op == OP_and && (insn_has(insn, MOD_pred) || is_constant(w->unit, insn, 2, 255)))
-		return (a & b & CHECK_TRUE) | ((a | b) & CHECK_FALSE);
-	if (insn->op == OP_or && insn_has(insn, MOD_pred))
-		return ((a | b) & CHECK_TRUE) | (a & b & CHECK_FALSE);
-	if (insn->op == OP_selp && is_constant(w->unit, insn, 1, 1) &&
-		is_constant(w->unit, insn, 2, 0))
-		return truth_of_source(w, insn, 3);
-	if (insn->op == OP_setp && insn->count == 3 && is_constant(w->unit, insn, 2, 0)) {
-		if (insn_has(insn, MOD_ne))
-			return a;
-		if (insn_has(insn, MOD_eq))
-			return inverse(a);
-	}
-	return CHECK_TRUE | CHECK_FALSE;
-}
-
-static bool is_tracked(const struct check_walk *w, uint32_t reg)
-{
-	for (uint32_t k = 0; k < w->ntracked; k++)
-		if (w->tracked[k].reg == reg)
-			return true;
-	return false;
-}
-
-/* The register that an instruction of the kind above makes a bool in, from a constant or from bools
- * that are followed; or NONE. */
-static uint32_t made_bool(const struct check_walk *w, const struct insn *insn)
-{
-	const struct operand *d = insn_operand(w->unit->fn, insn, 0);
-	bool pred = d && d->kind == OPERAND_REG && w->unit->fn->regs[d->id].bits == 1;
-
-	if (!d || d->kind != OPERAND_REG || d->component ||
-		(!pred && w->unit->fn->regs[d->id].bits != 16))
-		return NONE;
-	if (insn->op == OP_mov &&
-		(is_constant(w->unit, insn, 1, 0) || is_constant(w->unit, insn, 1, 1) ||
-			(pred && is_constant(w->unit, insn, 1, -1))))
-		return d->id;
-	if (insn->op != OP_mov && insn->op != OP_not && insn->op != OP_and && insn->op != OP_or &&
-		insn->op != OP_selp && insn->op != OP_setp)
-		return NONE;
-	for (uint32_t k = 1; k < insn->count; k++) {
-		const struct operand *o = insn_operand(w->unit->fn, insn, k);
-
-		if (o->kind == OPERAND_REG && is_tracked(w, o->id))
-			return d->id;
-	}
-	return NONE;
-}
-
-/* Flags: what they hold at the site is not known, but often behind it. A register that something
- * else than 0 and 1 is put into is not a bool; its truth is then unknown, which is right as well.
- */
-static void find_flags(struct unit *unit, struct check_defs *defs)
-{
-	struct check_walk walk = {
-		.unit = unit, .tracked = ARENA_NEW(unit->arena, struct check_tracked, MAX_TRACKED)};
-	struct check_walk *w = &walk;
-	uint32_t before;
-
-	do {
-		before = w->ntracked;
-		for (uint32_t i = 0; i < unit->fn->ninsns && w->ntracked < MAX_TRACKED; i++) {
-			uint32_t reg = made_bool(w, &unit->fn->insns[i]);
-
-			if (reg != NONE && !is_tracked(w, reg))
-				track(w, reg, CHECK_TRUE | CHECK_FALSE, false);
-		}
-	} while (w->ntracked > before);
-	defs->flags = ARENA_NEW(unit->arena, uint32_t, w->ntracked);
-	while (defs->nflags < w->ntracked) {
-		defs->flags[defs->nflags] = w->tracked[defs->nflags].reg;
-		defs->nflags++;
-	}
-}
-
 bool check_edge_leads(const struct cfg *cfg, uint32_t from, uint32_t k, uint32_t to)
 {
 	uint32_t s = cfg->blocks[from].succ.v[k];
@@ -279,7 +154,7 @@ void check_conditions(struct check_walk *w)
 	uint32_t b = cfg->block_of[w->site];
 
 	w->conditions = ARENA_NEW(w->unit->arena, struct check_condition, MAX_CONDITIONS);
-	w->tracked = ARENA_NEW(w->unit->arena, struct check_tracked, MAX_TRACKED);
+	w->tracked = ARENA_NEW(w->unit->arena, struct check_tracked, CHECK_TRACKED_MOST);
 	w->nconditions = w->ntracked = 0;
 	if (w->unit->fn->insns[w->site].guard != NONE)
 		add_condition(w, w->site, !w->unit->fn->insns[w->site].guard_negated);
@@ -307,7 +182,7 @@ int check_guard(const struct check_walk *w, uint32_t insn)
 
 	if (i->guard == NONE)
 		return 1;
-	uint8_t truth = truth_now(w, i->guard);
+	uint8_t truth = check_truth_now(w, i->guard);
 
 	if (truth == CHECK_TRUE || truth == CHECK_FALSE)
 		return (truth == CHECK_TRUE) != i->guard_negated;
@@ -324,23 +199,21 @@ int check_guard(const struct check_walk *w, uint32_t insn)
 static void step_truths(struct check_walk *w, uint32_t insn)
 {
 	const struct insn *i = &w->unit->fn->insns[insn];
-	const struct operand *d0 = insn_operand(w->unit->fn, i, 0);
 
-	/* followed registers are bools: what makes a wider one, or stores, makes none */
-	if (!d0 || d0->kind == OPERAND_MEM ||
-		(d0->kind == OPERAND_REG && w->unit->fn->regs[d0->id].bits > 16))
+	if (!w->defs->makes_bool[insn])
 		return;
 	regs_defined(w->unit->fn, i, w->unit->arena, &w->defined);
-	uint8_t made = w->defined.n == 1 ? truth_of_definition(w, i) : CHECK_TRUE | CHECK_FALSE;
+	uint8_t made = w->defined.n == 1 ? check_truth_made(w, i) : CHECK_TRUE | CHECK_FALSE;
 
-	for (uint32_t d = 0; d < w->defined.n; d++)
-		for (uint32_t k = 0; k < w->ntracked; k++) {
-			if (w->tracked[k].reg != w->defined.v[d])
-				continue;
-			w->now[k] = made | (i->guard != NONE ? w->now[k] : 0);
-			if (w->tracked[k].is_condition)
-				w->context = CHECK_COLD;
-		}
+	for (uint32_t d = 0; d < w->defined.n; d++) {
+		uint32_t k = w->defs->slot[w->defined.v[d]];
+
+		if (!k--)
+			continue;
+		w->now[k] = made | (i->guard != NONE ? w->now[k] : 0);
+		if (w->tracked[k].is_condition)
+			w->context = CHECK_COLD;
+	}
 }
 
 /* The site with its guard open: this way is one of those on which it runs, or of those on which
@@ -388,7 +261,11 @@ static uint8_t run_block(struct check_walk *w, uint32_t b, uint8_t state, visito
 	uint32_t end = block->first + block->count;
 
 	*w->defs->steps += block->count;
-	for (uint32_t i = block->first; i < end; i++) {
+	for (uint32_t n = w->defs->notable_from[block->first]; n < w->defs->nnotable; n++) {
+		uint32_t i = w->defs->notable[n];
+
+		if (i >= end)
+			break;
 		if (visit && state)
 			visit(w, i, i, state, arg);
 		state = i == w->site ? step_site(w, state) : step_guarded(w, i, state);
@@ -492,7 +369,11 @@ static void find_flags_at_site(struct check_walk *w, struct walk_queue *q)
 
 		q->has[entry] = false;
 		memcpy(w->now, &w->truths[(size_t)entry * w->ntracked], w->ntracked);
-		for (uint32_t i = block->first; i < block->first + block->count; i++) {
+		for (uint32_t n = w->defs->notable_from[block->first]; n < w->defs->nnotable; n++) {
+			uint32_t i = w->defs->notable[n];
+
+			if (i >= block->first + block->count)
+				break;
 			for (uint32_t t = 0; i == w->site && t < w->ntracked; t++)
 				at_site[t] |= w->now[t];
 			step_truths(w, i);
@@ -517,6 +398,8 @@ void check_run(struct check_walk *w, visitor *visit, void *arg)
 	if (*w->defs->steps > CHECK_STEPS_MOST)
 		return;
 	*w->defs->steps += n;
+	for (uint32_t k = 0; k < w->ntracked; k++)
+		w->defs->slot[w->tracked[k].reg] = (uint8_t)(k + 1);
 	w->in = w->defs->in;
 	w->truths = w->defs->truths;
 	memset(q.has, 0, n);
@@ -536,27 +419,6 @@ void check_run(struct check_walk *w, visitor *visit, void *arg)
 	for (uint32_t entry = 0; entry < n; entry++)
 		if (w->in[entry] || entry == home)
 			run_entry(w, entry, NULL, visit, arg);
-}
-
-struct check_defs check_prepare(struct unit *unit)
-{
-	uint32_t entries = unit->cfg.n * CHECK_CONTEXTS;
-	struct check_defs defs = {.n = ARENA_NEW(unit->arena, uint32_t, unit->fn->nregs),
-		.at = ARENA_NEW(unit->arena, uint32_t, unit->fn->nregs),
-		.in = ARENA_NEW(unit->arena, uint8_t, entries),
-		.truths = ARENA_NEW(unit->arena, uint8_t, (size_t)entries * MAX_TRACKED),
-		.queue = ARENA_NEW(unit->arena, uint32_t, entries),
-		.queued = ARENA_NEW(unit->arena, bool, entries),
-		.steps = ARENA_NEW(unit->arena, uint64_t, 1)};
-	struct reg_list defined = {0};
-
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		regs_defined(unit->fn, &unit->fn->insns[i], unit->arena, &defined);
-		for (uint32_t k = 0; k < defined.n; k++) {
-			defs.n[defined.v[k]]++;
-			defs.at[defined.v[k]] = i;
-		}
-	}
-	find_flags(unit, &defs);
-	return defs;
+	for (uint32_t k = 0; k < w->ntracked; k++)
+		w->defs->slot[w->tracked[k].reg] = 0;
 }

@@ -25,14 +25,21 @@ struct check_tracked {
  * or a loop would join this round of the site with the round before. */
 enum check_context { CHECK_COLD, CHECK_HOT, CHECK_CONTEXTS };
 
-struct check_defs {	  /* what walks of one function share */
-	uint32_t *n, *at; /* by register: how many instructions define it, and the last one */
+struct check_defs { /* what walks of one function share */
+	/* by register that may hold a bool: how many instructions define it, and the last one */
+	uint32_t *n, *at;
+	uint32_t *notable, nnotable; /* instructions that a walk looks at, ascending */
+	uint32_t *notable_from;	     /* by instruction: the first of these at or behind it */
+	bool *makes_bool; /* by instruction: it may define a register as narrow as a bool */
+	uint8_t *slot; /* by register: 1 + its number among those that the running walk follows */
 	uint32_t *flags, nflags; /* registers that hold bools made of constants */
 	uint8_t *in, *truths;	 /* room of a walk, see below */
 	uint32_t *queue;
 	bool *queued;
 	uint64_t *steps; /* of all walks so far */
 };
+
+#define CHECK_TRACKED_MOST 128
 
 /* More steps are not taken: the function is then `incomplete`. */
 #define CHECK_STEPS_MOST (UINT64_C(1) << 24)
@@ -69,6 +76,17 @@ struct check_list {
 };
 
 struct check_defs check_prepare(struct unit *);
+/* What a register may hold where the running walk stands: enum check_truth bits. */
+static inline uint8_t check_truth_now(const struct check_walk *w, uint32_t reg)
+{
+	uint32_t slot = w->defs->slot[reg];
+
+	return slot ? w->now[slot - 1] : CHECK_TRUE | CHECK_FALSE;
+}
+
+/* Whether a bool made by an instruction is true: the same. Bools are predicates, or what compilers
+ * keep in 16-bit registers as 0 and 1: masked with 255, compared with 0. */
+uint8_t check_truth_made(const struct check_walk *, const struct insn *);
 /* Every way to block `to' takes successor k of block `from'. */
 bool check_edge_leads(const struct cfg *, uint32_t from, uint32_t k, uint32_t to);
 /* Finds what is known of predicates where walk->site runs: conditions that stay for good, and
