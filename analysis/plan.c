@@ -335,8 +335,10 @@ static void drop_spare(struct planner *p)
 	try_all(p);
 	if (!more)
 		return;
-	p->scene.setup = setup;
-	scene_prepare(&p->scene);
+	if (memcmp(width, p->scene.width, p->scene.points.graph.n) != 0) {
+		p->scene.setup = setup;
+		scene_prepare(&p->scene);
+	}
 	if (holds(p))
 		return;
 	p->scene.setup = setup;

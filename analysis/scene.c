@@ -7,6 +7,29 @@
 
 #include <stdlib.h>
 
+static struct scene_fences fences_new(const struct scene *scene)
+{
+	uint32_t n = scene->points.graph.n;
+
+	return (struct scene_fences){
+		NULL, ARENA_NEW(scene->arena, uint8_t, n), ARENA_NEW(scene->arena, uint8_t, n)};
+}
+
+/* Of the scene as it is. */
+static void fences_note(struct scene_fences *fences, const struct scene *scene)
+{
+	fences->setup = scene->setup;
+	memcpy(fences->existing, scene->existing, scene->points.graph.n);
+	memcpy(fences->width, scene->width, scene->points.graph.n);
+}
+
+static bool fences_same(const struct scene_fences *fences, const struct scene *scene)
+{
+	return fences->setup == scene->setup &&
+	       !memcmp(fences->existing, scene->existing, scene->points.graph.n) &&
+	       !memcmp(fences->width, scene->width, scene->points.graph.n);
+}
+
 void scene_build(struct unit *unit, struct flow_setup *setup, struct scene *scene)
 {
 	uint32_t n;
@@ -19,6 +42,9 @@ void scene_build(struct unit *unit, struct flow_setup *setup, struct scene *scen
 	scene->points.graph.given = scene->width;
 	for (uint32_t k = 0; k < unit->fn->ninsns; k++)
 		scene->existing[k] = unit->effects[k].fence;
+	scene->latest = ARENA_NEW(scene->arena, struct scene_latest, 1);
+	scene->latest->solved = fences_new(scene);
+	scene->latest->prepared = fences_new(scene);
 }
 
 void scene_copy(const struct scene *from, struct scene *scene)
@@ -60,27 +86,36 @@ void scene_change(struct scene *scene, uint32_t insn, enum fence_kind kind)
 	} while (k != insn);
 }
 
+/* The next point from k on at which something is added, or n. */
+static uint32_t next_placed(const struct scene *scene, uint32_t k)
+{
+	uint32_t n = scene->points.graph.n;
+	uint64_t eight;
+
+	for (; k + sizeof(eight) <= n; k += sizeof(eight)) {
+		memcpy(&eight, scene->width + k, sizeof(eight));
+		if (eight)
+			break;
+	}
+	while (k < n && !scene->width[k])
+		k++;
+	return k;
+}
+
 static void list_placed(struct scene *scene)
 {
 	uint32_t n = scene->points.graph.n, count = 0;
 
-	for (uint32_t k = 0; k < n; k++)
-		count += scene->width[k] ? 2 : 0;
-	if (count >= scene->placed_cap) {
-		scene->placed_cap = 2 * count + 8;
-		scene->placed = ARENA_NEW(scene->arena, struct placed_fence, scene->placed_cap);
-	}
-	count = 0;
-	for (uint32_t k = 0; k < n; k++) {
+	for (uint32_t k = next_placed(scene, 0); k < n; k = next_placed(scene, k + 1)) {
 		enum fence_kind kinds[2];
 
-		if (!scene->width[k])
-			continue;
 		fence_kinds(scene->width[k], kinds);
-		for (uint32_t i = 0; i < 2 && kinds[i] != FENCE_NONE; i++)
-			scene->placed[count++] =
-				(struct placed_fence){points_insn(&scene->points, k),
-					(uint8_t)kinds[i], points_is_behind(&scene->points, k)};
+		for (uint32_t i = 0; i < 2 && kinds[i] != FENCE_NONE; i++) {
+			struct placed_fence one = {points_insn(&scene->points, k),
+				(uint8_t)kinds[i], points_is_behind(&scene->points, k)};
+
+			ARENA_PUSH(scene->arena, scene->placed, count, scene->placed_cap, one);
+		}
 	}
 	scene->view = (struct fence_view){
 		.existing = scene->existing, .placed = scene->placed, .nplaced = count};
@@ -88,12 +123,21 @@ static void list_placed(struct scene *scene)
 
 static void solve(struct scene *scene, struct flow *flow, bool brief, bool own_only)
 {
+	struct scene_latest *latest = scene->latest;
+
+	*flow = latest->flow;
+	if (latest->brief == brief && latest->own_only == own_only && !flow->incomplete &&
+		fences_same(&latest->solved, scene))
+		return;
 	list_placed(scene);
-	scene->solved++;
 	scene->view.brief = brief;
 	scene->view.own_only = own_only;
 	*flow = (struct flow){0};
 	flow_solve(scene->setup, &scene->view, flow);
+	fences_note(&latest->solved, scene);
+	latest->brief = brief;
+	latest->own_only = own_only;
+	latest->flow = *flow;
 }
 
 void scene_solve(struct scene *scene, struct flow *flow)
@@ -115,8 +159,11 @@ bool scene_prepare(struct scene *scene)
 {
 	struct flow_setup *before = scene->setup;
 
+	if (fences_same(&scene->latest->prepared, scene))
+		return false;
 	list_placed(scene);
 	scene->setup = flow_prepare_with(scene->setup, &scene->view);
+	fences_note(&scene->latest->prepared, scene);
 	return scene->setup != before;
 }
 
@@ -171,7 +218,8 @@ uint64_t scene_weight(const struct scene *scene)
 	for (uint32_t k = 0; k < scene->points.graph.n; k++) {
 		uint64_t weight = scene->points.weight[k];
 
-		if (scene_representative(scene, k) != k)
+		if ((!scene->width[k] && !scene->existing[k]) ||
+			scene_representative(scene, k) != k)
 			continue;
 		sum += weight * cut_instructions(scene->width[k]);
 		if (k < scene->unit->fn->ninsns &&

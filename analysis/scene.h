@@ -8,6 +8,20 @@
 
 #include "analysis/points.h"
 
+/* What a solve, or a preparation, of a scene was made for. */
+struct scene_fences {
+	const struct flow_setup *setup; /* NULL: nothing yet */
+	uint8_t *existing, *width;
+};
+
+/* The latest solve and the latest preparation, of the scene or a copy of it: what is asked for once
+ * more is not done again. */
+struct scene_latest {
+	struct scene_fences solved, prepared;
+	bool brief, own_only;
+	struct flow flow;
+};
+
 struct scene {
 	struct unit *unit;
 	struct flow_setup *setup;
@@ -18,7 +32,7 @@ struct scene {
 	struct placed_fence *placed;
 	uint32_t placed_cap;
 	struct fence_view view; /* of the latest scene_solve */
-	uint32_t solved;	/* how often */
+	struct scene_latest *latest;
 };
 
 void scene_build(struct unit *, struct flow_setup *, struct scene *);
@@ -28,7 +42,7 @@ void scene_copy(const struct scene *, struct scene *);
 void scene_place(struct scene *, uint32_t point, uint8_t width);
 /* Sets what a fence of the text is, in all copies. */
 void scene_change(struct scene *, uint32_t insn, enum fence_kind);
-/* Edges for comparing only (fence_view.brief). */
+/* Edges for comparing only (fence_view.brief), gone with the next solve. */
 void scene_solve(struct scene *, struct flow *);
 /* Edges with all that is known of them. */
 void scene_solve_full(struct scene *, struct flow *);
