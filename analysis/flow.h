@@ -33,6 +33,7 @@ struct edge {
 	bool own;                /* on one thread's path */
 	bool foreign;            /* through hand-offs */
 	bool cross_cta;          /* G and A in different CTAs */
+	bool crosses;            /* the same, or in one CTA and also in different ones */
 	bool weak;               /* only a writer-side fence where the other CTA wants one: `possible` */
 	bool waiting_side;       /* no writer-side point exists (cp.async.mbarrier.arrive, cross-CTA) */
 	bool cp_async;           /* data of a completed cp.async */

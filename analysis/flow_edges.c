@@ -272,7 +272,7 @@ static void describe(
 		.release = NONE,
 		.acquire = NONE,
 	};
-	edge->waiting_side = edge->cross_cta;
+	edge->waiting_side = edge->crosses = edge->cross_cta;
 	if (s->brief) { /* published by its mbarrier or by the thread that waited: not looked for */
 		edge->waiting_side |= edge->cp_async && !m->own;
 		return;
@@ -292,10 +292,12 @@ static void merge(struct edge *into, const struct edge *other)
 	bool better = other->confidence > into->confidence ||
 		      (other->confidence == into->confidence && into->weak && !other->weak);
 	bool own = into->own | other->own, foreign = into->foreign | other->foreign;
+	bool crosses = into->crosses | other->crosses;
 
 	if (better)
 		*into = *other;
 	into->own = own;
+	into->crosses = crosses;
 	into->foreign = foreign;
 }
 

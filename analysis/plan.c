@@ -9,23 +9,11 @@
 #include "analysis/findings.h"
 #include "analysis/plan_async.h"
 #include "analysis/plan_demands.h"
-#include "analysis/repair.h"
+#include "analysis/plan_private.h"
 
 #include <stdlib.h>
 
 #define ROUNDS_MOST 12
-
-struct planner {
-	struct scene scene;
-	const struct flow *first;
-	struct edge_index index; /* of the first flow */
-	bool *target;		 /* by edge of the first flow: to be settled */
-	bool *left;		 /* by edge of the first flow: open after the latest solve */
-	struct plan *plan;
-	struct ids
-		*settles; /* by point: edges of the first flow that come back without its fence */
-	uint32_t cap, cap_unfixable;
-};
 
 /* Edges that a fence of the text was meant for: --fix=misplaced is about them, --fix=missing about
  * the others. */
@@ -67,7 +55,7 @@ static void choose_targets(struct planner *p)
 
 /* An edge of a later flow that is to be settled. One that the first flow lacks is taken as such: to
  * be safe. */
-static bool is_target(const struct planner *p, const struct edge *edge)
+bool plan_is_target(const struct planner *p, const struct edge *edge)
 {
 	uint32_t i = edge_index_find(&p->index, edge);
 
@@ -84,7 +72,7 @@ static uint32_t mark_left(struct planner *p, const struct flow *flow)
 	for (uint32_t i = 0; i < flow->nedges; i++) {
 		uint32_t first = edge_index_find(&p->index, &flow->edges[i]);
 
-		if (!is_target(p, &flow->edges[i]))
+		if (!plan_is_target(p, &flow->edges[i]))
 			continue;
 		n++;
 		if (first != NONE)
@@ -97,7 +85,7 @@ static bool demand_is_target(
 	const struct planner *p, const struct flow *flow, const struct demand *demand)
 {
 	for (uint32_t i = 0; i < demand->nedges; i++)
-		if (is_target(p, &flow->edges[demand->edges[i]]))
+		if (plan_is_target(p, &flow->edges[demand->edges[i]]))
 			return true;
 	return false;
 }
@@ -113,7 +101,7 @@ static uint32_t target_demands(struct planner *p, const struct flow *flow, struc
 	return demands_join(*demands, kept, p->scene.arena);
 }
 
-static bool add_width(struct planner *p, uint32_t point, uint8_t width)
+bool plan_add_width(struct planner *p, uint32_t point, uint8_t width)
 {
 	if (cut_covers(p->scene.width[point], width))
 		return false;
@@ -128,7 +116,7 @@ static bool place_by_cut(struct planner *p, const struct demand *demands, uint32
 
 	cut_solve(&p->scene.points.graph, demands, n, p->scene.arena, p->scene.unit->budget, &cut);
 	for (uint32_t i = 0; i < cut.nfences; i++)
-		placed |= add_width(p, cut.fences[i].point, cut.fences[i].width);
+		placed |= plan_add_width(p, cut.fences[i].point, cut.fences[i].width);
 	return placed;
 }
 
@@ -151,13 +139,13 @@ static bool place_before_async(struct planner *p, const struct flow *flow,
 	bool placed = false;
 
 	for (uint32_t i = 0; i < flow->nedges; i++) {
-		if (!is_target(p, &flow->edges[i]))
+		if (!plan_is_target(p, &flow->edges[i]))
 			continue;
 		uint32_t insn = p->scene.unit->accesses.v[flow->edges[i].async].insn;
 		uint32_t point = async_point(&p->scene, insn, hoist);
 
 		if (point != NONE)
-			placed |= add_width(p, point, edge_width(flow, i, demands, n));
+			placed |= plan_add_width(p, point, edge_width(flow, i, demands, n));
 	}
 	return placed;
 }
@@ -189,171 +177,7 @@ static void place_all(struct planner *p)
 	mark_left(p, &flow);
 }
 
-/* ---- taking away what is spare ---- */
-
-struct candidate {
-	uint32_t point;
-	uint64_t weight;
-};
-
-static int by_weight(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return x->point < y->point ? -1 : x->point > y->point;
-}
-
-static uint32_t candidates(const struct planner *p, struct candidate **v)
-{
-	const struct scene *scene = &p->scene;
-	uint32_t n = 0;
-
-	*v = ARENA_NEW(scene->arena, struct candidate, scene->points.graph.n);
-	for (uint32_t k = 0; k < scene->points.graph.n; k++)
-		if (scene->width[k] && scene_representative(scene, k) == k)
-			(*v)[n++] = (struct candidate){k, scene->points.cost[k]};
-	qsort(*v, n, sizeof(**v), by_weight);
-	return n;
-}
-
-/* Solves with `width` at the point; the edges that come back by it (of the first flow) in `lost`.
- */
-static bool does_without(struct planner *p, uint32_t point, uint8_t width, struct ids *lost)
-{
-	uint32_t *v, n = 0;
-	bool good = true;
-	struct flow flow;
-
-	scene_place(&p->scene, point, width);
-	scene_solve(&p->scene, &flow);
-	v = ARENA_NEW(p->scene.arena, uint32_t, flow.nedges + 1);
-	for (uint32_t i = 0; i < flow.nedges; i++) {
-		uint32_t first = edge_index_find(&p->index, &flow.edges[i]);
-
-		if (!is_target(p, &flow.edges[i]) || (first != NONE && p->left[first]))
-			continue;
-		good = false;
-		if (first != NONE)
-			v[n++] = first;
-	}
-	*lost = (struct ids){v, n};
-	return good && !flow.incomplete;
-}
-
-static bool is_narrow(uint8_t width)
-{
-	return width == SPACE_SHARED || width == SPACE_GLOBAL;
-}
-
-/* The fence as a whole, else one of the spaces that it covers. */
-static void try_less(struct planner *p, uint32_t point)
-{
-	static const uint8_t less[] = {SPACE_SHARED | SPACE_GLOBAL, SPACE_SHARED | SPACE_CLUSTER,
-		SPACE_SHARED, SPACE_GLOBAL};
-	uint8_t whole = p->scene.width[point];
-	struct ids part;
-
-	if (does_without(p, point, 0, &p->settles[point]))
-		return;
-	scene_place(&p->scene, point, whole);
-	if (is_narrow(whole))
-		return;
-	for (uint32_t i = 0; i < sizeof(less); i++) {
-		if (less[i] == whole || !cut_covers(whole, less[i]) || cut_covers(less[i], whole))
-			continue;
-		if (does_without(p, point, less[i], &part))
-			whole = less[i];
-		scene_place(&p->scene, point, whole);
-	}
-}
-
-static bool settled_any(const struct planner *p)
-{
-	for (uint32_t i = 0; i < p->first->nedges; i++)
-		if (p->target[i] && !p->left[i])
-			return true;
-	return false;
-}
-
-static void try_all(struct planner *p)
-{
-	struct candidate *v;
-	uint32_t n = candidates(p, &v);
-
-	p->settles = ARENA_NEW(p->scene.arena, struct ids, p->scene.points.graph.n);
-	if (n == 1 && is_narrow(p->scene.width[v[0].point]) && settled_any(p))
-		return; /* nothing else did it */
-	for (uint32_t i = 0; i < n && !budget_spent(p->scene.unit->budget); i++)
-		try_less(p, v[i].point);
-}
-
-/* Edges that would be missing in the text as planned. */
-static bool holds(struct planner *p)
-{
-	struct flow flow;
-
-	scene_solve(&p->scene, &flow);
-	for (uint32_t i = 0; i < flow.nedges; i++) {
-		uint32_t first = edge_index_find(&p->index, &flow.edges[i]);
-
-		if (is_target(p, &flow.edges[i]) && (first == NONE || !p->left[first]))
-			return false;
-	}
-	return !flow.incomplete;
-}
-
-/* Each fence takes a solve of its own: too many in too large a function stay as they were planned.
- */
-#define SPARE_WORK_MOST (UINT64_C(1) << 21)
-
-static bool too_many_to_try(const struct planner *p)
-{
-	const struct scene *scene = &p->scene;
-	uint64_t n = 0;
-
-	for (uint32_t k = 0; k < scene->points.graph.n; k++)
-		n += scene->width[k] != 0;
-	return n * flow_size(scene->setup) > SPARE_WORK_MOST;
-}
-
-/* With its fences in the text the flow tells more predicates apart, so more fences are spare; with
- * some of these gone it may tell less again. Then what it sees without them counts. */
-static void drop_spare(struct planner *p)
-{
-	struct flow_setup *setup = p->scene.setup;
-	uint8_t *width = ARENA_NEW(p->scene.arena, uint8_t, p->scene.points.graph.n);
-
-	if (too_many_to_try(p)) {
-		p->settles = ARENA_NEW(p->scene.arena, struct ids, p->scene.points.graph.n);
-		return;
-	}
-	memcpy(width, p->scene.width, p->scene.points.graph.n);
-	bool more = scene_prepare(&p->scene);
-
-	try_all(p);
-	if (!more)
-		return;
-	if (memcmp(width, p->scene.width, p->scene.points.graph.n) != 0) {
-		p->scene.setup = setup;
-		scene_prepare(&p->scene);
-	}
-	if (holds(p))
-		return;
-	p->scene.setup = setup;
-	memcpy(p->scene.width, width, p->scene.points.graph.n);
-	try_all(p);
-}
-
-/* The edges that come back without a fence, for one that was placed late; it stays. */
-static void note_settled(struct planner *p, uint32_t point)
-{
-	uint8_t width = p->scene.width[point];
-
-	does_without(p, point, 0, &p->settles[point]);
-	scene_place(&p->scene, point, width);
-}
+/* ---- the text as it will be read again ---- */
 
 /* The predicates told apart are those of the fences in the text, and there is room for few: once
  * the new fences stand there, others may be left out than the plan counted on. So what is judged in
@@ -366,13 +190,13 @@ static void settle(struct planner *p)
 	memcpy(width, p->scene.width, p->scene.points.graph.n);
 	for (uint32_t round = 0; round < ROUNDS_MOST; round++) {
 		scene_prepare(&p->scene);
-		if (holds(p))
+		if (plan_holds(p))
 			break;
 		place_all(p);
 	}
 	for (uint32_t k = 0; k < p->scene.points.graph.n; k++)
 		if (p->scene.width[k] != width[k] && scene_representative(&p->scene, k) == k)
-			note_settled(p, k);
+			plan_note_settled(p, k);
 }
 
 /* ---- what comes out ---- */
@@ -440,7 +264,7 @@ static void share_out(struct planner *p, const struct candidate *v, uint32_t n)
 	}
 }
 
-static void emit(struct planner *p, uint8_t change, uint32_t at, enum fence_kind kind,
+void plan_emit(struct planner *p, uint8_t change, uint32_t at, enum fence_kind kind,
 	struct ids edges, const char *reason)
 {
 	struct fence_change one = {.change = change,
@@ -476,7 +300,7 @@ static const char *reason_to_insert(const struct planner *p, uint32_t point, str
 static void emit_insertions(struct planner *p)
 {
 	struct candidate *v;
-	uint32_t n = candidates(p, &v);
+	uint32_t n = plan_candidates(p, &v);
 
 	share_out(p, v, n);
 	for (uint32_t i = 0; i < n; i++) {
@@ -485,102 +309,9 @@ static void emit_insertions(struct planner *p)
 
 		fence_kinds(p->scene.width[v[i].point], kinds);
 		for (uint32_t k = 0; k < 2 && kinds[k] != FENCE_NONE; k++)
-			emit(p, CHANGE_INSERT, v[i].point, kinds[k], edges,
+			plan_emit(p, CHANGE_INSERT, v[i].point, kinds[k], edges,
 				reason_to_insert(p, v[i].point, edges));
 	}
-}
-
-/* ---- --fix=wide,redundant ---- */
-
-static void emit_in_copies(
-	struct planner *p, uint8_t change, uint32_t insn, enum fence_kind kind, const char *reason)
-{
-	uint32_t k = insn;
-
-	do {
-		emit(p, change, k, kind, (struct ids){0}, reason);
-		k = p->scene.points.sibling[k];
-	} while (k != insn);
-}
-
-static void narrow(struct planner *p, const struct fence_report *report)
-{
-	uint32_t k = report->insn;
-
-	/* the other half would stand under no guard and do more than the fence did */
-	if (report->narrow2 != FENCE_NONE && p->scene.unit->fn->insns[k].guard != NONE)
-		return;
-	scene_change(&p->scene, k, (enum fence_kind)report->narrow);
-	emit_in_copies(p, CHANGE_NARROW, k, (enum fence_kind)report->narrow,
-		"narrower, all that it is needed for");
-	if (report->narrow2 == FENCE_NONE ||
-		cut_covers(p->scene.width[k], fence_width((enum fence_kind)report->narrow2)))
-		return;
-	emit(p, CHANGE_INSERT, k, (enum fence_kind)report->narrow2, (struct ids){0},
-		"the other half of a narrowed fence");
-	add_width(p, k, fence_width((enum fence_kind)report->narrow2));
-}
-
-/* The text as planned shows no edge that `before` lacks. Predicates are told apart only where a
- * fence runs under them, so one that went may have taken more than its own work along. */
-static bool adds_nothing(struct planner *p, const struct flow *before)
-{
-	struct edge_index index;
-	struct flow flow;
-
-	edge_index_build(before->edges, before->nedges, p->scene.arena, &index);
-	scene_prepare(&p->scene);
-	scene_solve(&p->scene, &flow);
-	for (uint32_t i = 0; i < flow.nedges; i++)
-		if (edge_index_is_new(&index, &flow.edges[i]))
-			return false;
-	return !flow.incomplete;
-}
-
-static bool is_changed(const struct planner *p, uint32_t insn)
-{
-	return p->scene.existing[insn] != p->scene.unit->effects[insn].fence;
-}
-
-/* Tells whether anything was changed; each fence is changed once. */
-static bool improve_once(struct planner *p)
-{
-	uint32_t fix = p->scene.unit->options->fix, nchanges = p->plan->nchanges;
-	struct audit audit = {0};
-	struct scene before;
-	struct flow flow;
-
-	scene_solve_full(&p->scene, &flow);
-	audit_scene(&p->scene, &flow, &audit);
-	scene_copy(&p->scene, &before);
-	for (uint32_t i = 0; i < audit.nfences; i++) {
-		const struct fence_report *report = &audit.fences[i];
-
-		if (scene_representative(&p->scene, report->insn) != report->insn ||
-			is_changed(p, report->insn))
-			continue;
-		if (report->verdict == FENCE_SPARE && fix & FIX_REDUNDANT) {
-			scene_change(&p->scene, report->insn, FENCE_NONE);
-			emit_in_copies(p, CHANGE_REMOVE, report->insn,
-				(enum fence_kind)report->kind, "no edge appears without it");
-		} else if (report->too_wide && fix & FIX_WIDE) {
-			narrow(p, report);
-		}
-	}
-	if (p->plan->nchanges == nchanges)
-		return false;
-	if (adds_nothing(p, &flow))
-		return true;
-	p->scene = before;
-	p->plan->nchanges = nchanges;
-	return false;
-}
-
-/* Again, because with fewer fences other predicates are told apart. */
-static void improve_existing(struct planner *p)
-{
-	for (uint32_t round = 0; round < 4 && improve_once(p); round++)
-		;
 }
 
 static void list_weights(struct planner *p)
@@ -624,13 +355,13 @@ void plan_fences(
 	if (first->nedges && unit->options->fix & (FIX_MISSING | FIX_MISPLACED)) {
 		choose_targets(p);
 		place_all(p);
-		drop_spare(p);
+		plan_drop_spare(p);
 		settle(p);
 		list_unfixable(p);
 		emit_insertions(p);
 	}
 	if (unit->options->fix & (FIX_WIDE | FIX_REDUNDANT))
-		improve_existing(p);
+		plan_improve_existing(p);
 	plan->weight_after = scene_weight(&p->scene);
 	if (plan->nchanges)
 		qsort(plan->changes, plan->nchanges, sizeof(*plan->changes), by_place);

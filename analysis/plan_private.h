@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work in progress of plan_fences(), shared by plan.c, plan_spare.c and plan_existing.c. */
+#pragma once
+
+#include "analysis/repair.h"
+
+struct planner {
+	struct scene scene;
+	const struct flow *first;
+	struct edge_index index; /* of the first flow */
+	bool *target;		 /* by edge of the first flow: to be settled */
+	bool *left;		 /* by edge of the first flow: open after the latest solve */
+	struct plan *plan;
+	struct ids
+		*settles; /* by point: edges of the first flow that come back without its fence */
+	/* by edge of the first flow: open on the writer's side, under the setup that it was solved for */
+	bool *own_open;
+	const struct flow_setup *own_setup;
+	uint32_t cap, cap_unfixable;
+};
+
+struct candidate { /* a place at which a fence is planned */
+	uint32_t point;
+	uint64_t weight;
+};
+
+/* An edge of a later flow that is to be settled. */
+bool plan_is_target(const struct planner *, const struct edge *);
+/* No edge is missing in the text as planned. */
+bool plan_holds(struct planner *);
+/* Dearest first, one for all copies of a text. */
+uint32_t plan_candidates(const struct planner *, struct candidate **);
+/* Tells whether it was less before. */
+bool plan_add_width(struct planner *, uint32_t point, uint8_t width);
+void plan_emit(struct planner *, uint8_t change, uint32_t at, enum fence_kind kind, struct ids edges,
+	const char *reason);
+/* plan_spare.c: takes away what is spare, and notes which edges come back without each that stays. */
+void plan_drop_spare(struct planner *);
+/* The edges that come back without a fence that was placed late; it stays. */
+void plan_note_settled(struct planner *, uint32_t point);
+/* plan_existing.c: --fix=wide,redundant. */
+void plan_improve_existing(struct planner *);
