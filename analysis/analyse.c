@@ -75,11 +75,9 @@ static void note_unknown(struct unit *unit)
 
 static void classify(struct unit *unit)
 {
-	const struct function *fn = unit->fn;
-
-	unit->effects = ARENA_NEW(unit->arena, struct effect, fn->ninsns + 1);
-	for (uint32_t k = 0; k < fn->ninsns; k++)
-		effect_of(fn, &fn->insns[k], &unit->effects[k]);
+	unit->effects = ARENA_UNSET(unit->arena, struct effect, unit->fn->ninsns + 1);
+	effects_of(unit->fn, unit->effects);
+	unit->effects[unit->fn->ninsns] = (struct effect){0};
 }
 
 static void count(const struct unit *unit, struct kernel_result *result, struct arena *keep)

@@ -273,7 +273,8 @@ static bool call_never_returns(const struct function *fn, const struct insn *ins
 	       fn->tables[table].noreturn;
 }
 
-void effect_of(const struct function *fn, const struct insn *insn, struct effect *e)
+static void classify(const struct function *fn, const struct insn *insn, const struct form *form,
+	struct effect *e)
 {
 	*e = (struct effect){.barrier_operand = UINT8_MAX,
 		.count_operand = UINT8_MAX,
@@ -283,14 +284,45 @@ void effect_of(const struct function *fn, const struct insn *insn, struct effect
 		e->known = e->pure = true;
 		return;
 	}
-	const struct form *form = effect_form(insn);
-
 	if (form)
 		apply_form(fn, insn, form, e);
 	else
 		apply_caution(fn, insn, e);
 	if (e->is_call)
 		e->is_noreturn = call_never_returns(fn, insn);
+}
+
+void effect_of(const struct function *fn, const struct insn *insn, struct effect *e)
+{
+	classify(fn, insn, effect_form(insn), e);
+}
+
+/* What an opcode text was last found to be: the parser keeps one list of modifiers for equal texts,
+ * and the row depends on nothing else. */
+struct seen_opcode {
+	const uint16_t *mods;
+	const struct form *form;
+	uint32_t insn;
+	uint16_t op;
+};
+
+#define OPCODES_SEEN 64
+
+void effects_of(const struct function *fn, struct effect *effects)
+{
+	struct seen_opcode table[OPCODES_SEEN] = {0};
+
+	for (uint32_t i = 0; i < fn->ninsns; i++) {
+		const struct insn *insn = &fn->insns[i];
+		struct seen_opcode *seen = &table[(uintptr_t)insn->mods / 16 % OPCODES_SEEN];
+
+		if (!insn->mods || seen->mods != insn->mods || seen->op != insn->op)
+			*seen = (struct seen_opcode){insn->mods, effect_form(insn), i, insn->op};
+		if (seen->insn != i && effects[seen->insn].pure) /* whatever its operands */
+			effects[i] = effects[seen->insn];
+		else
+			classify(fn, insn, seen->form, &effects[i]);
+	}
 }
 
 const char *fence_text(enum fence_kind kind)

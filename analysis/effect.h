@@ -110,5 +110,7 @@ struct effect {
 
 /* Classifies an instruction; needs only its own text (no address analysis). */
 void effect_of(const struct function *, const struct insn *, struct effect *);
+/* Classifies all instructions of a function, into one effect each. */
+void effects_of(const struct function *, struct effect *);
 /* Spelling of a fence this tool inserts: FENCE_ASYNC_* only. */
 const char *fence_text(enum fence_kind);

@@ -132,7 +132,6 @@ static void collect(struct pairing *p)
 
 		for (uint32_t i = block->first; i < block->first + block->count; i++) {
 			const struct effect *e = &unit->effects[i];
-
 			bool self = publishes_itself(e);
 
 			if (!self && !carries(p, e))
@@ -358,7 +357,7 @@ static void pair_cluster(struct pairing *p)
 	uint32_t *arrives = ARENA_NEW(unit->arena, uint32_t, h->n);
 	uint32_t *insns = ARENA_NEW(unit->arena, uint32_t, h->n);
 	struct barrier_group g = {.insns = insns};
-	bool tight = all_arrives_release(unit, h);
+	bool tight = true;
 
 	for (uint32_t i = 0; i < h->n; i++) {
 		if (h->sites[i].kind != SYNC_CLUSTER_ARRIVE)
@@ -369,6 +368,7 @@ static void pair_cluster(struct pairing *p)
 	}
 	if (!g.n)
 		return;
+	tight &= all_arrives_release(unit, h);
 	g.meet = ARENA_NEW(unit->arena, uint64_t, (size_t)g.n * ((g.n + 63) / 64));
 	barrier_meet(unit, &g);
 	for (uint32_t w = 0; w < h->n; w++) {
@@ -427,9 +427,13 @@ static bool is_flag(const struct unit *unit, uint32_t insn, bool writes)
 static void pair_memory(struct pairing *p)
 {
 	struct unit *unit = p->unit;
-	bool strong_write = false, strong_read = false;
+	bool strong_write = false, strong_read = false, releases = false, acquires = false;
 
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+	for (uint32_t i = 0; i < p->h->n; i++) {
+		releases |= p->h->sites[i].kind == SYNC_MEMORY && p->h->sites[i].releases;
+		acquires |= p->h->sites[i].kind == SYNC_MEMORY && p->h->sites[i].acquires;
+	}
+	for (uint32_t i = 0; releases && acquires && i < unit->fn->ninsns; i++) {
 		if (unit->cfg.block_of[i] == NONE)
 			continue;
 		strong_write |= is_flag(unit, i, true);

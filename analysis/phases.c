@@ -15,6 +15,7 @@ struct region { /* blocks reachable from one */
 	struct unit *unit;
 	uint32_t *stamp, round;
 	uint32_t *stack;
+	bool *has_site; /* by block: an exit or a barrier of all threads */
 };
 
 /* Stamps what block `from` reaches, not beyond `end`. */
@@ -39,6 +40,33 @@ static void walk_region(struct region *g, uint32_t from, uint32_t end)
 				g->stack[top++] = s;
 			}
 		}
+	}
+}
+
+/* Whether some way from one of the arms of a branch comes to an exit or a barrier before the arms
+ * meet: else no exit of one arm is parted from a barrier of another. */
+static bool parts_sites(struct region *g, const struct block *branch)
+{
+	const struct cfg *cfg = &g->unit->cfg;
+	uint32_t top = 0;
+
+	g->round++;
+	if (branch->ipdom != NONE)
+		g->stamp[branch->ipdom] = g->round;
+	for (const struct block *block = branch;;) {
+		for (uint32_t i = 0; i < block->succ.n; i++) {
+			uint32_t s = block->succ.v[i];
+
+			if (g->stamp[s] == g->round)
+				continue;
+			if (g->has_site[s])
+				return true;
+			g->stamp[s] = g->round;
+			g->stack[top++] = s;
+		}
+		if (!top)
+			return false;
+		block = &cfg->blocks[g->stack[--top]];
 	}
 }
 
@@ -152,15 +180,23 @@ void pair_exits(struct pairing *p)
 		.unit = unit,
 		.stamp = ARENA_NEW(unit->arena, uint32_t, cfg->n),
 		.stack = ARENA_NEW(unit->arena, uint32_t, cfg->n),
+		.has_site = ARENA_NEW(unit->arena, bool, cfg->n),
 	};
 
-	for (uint32_t i = 0; i < p->h->n; i++)
+	for (uint32_t i = 0; i < p->h->n; i++) {
 		nfull += p->h->sites[i].full;
+		g.has_site[p->h->sites[i].block] |= p->h->sites[i].full || p->h->sites[i].is_exit;
+	}
 	if (!nfull)
 		return;
-	for (uint32_t b = 0; b < cfg->n && !budget_spent(unit->budget); b++)
-		for (uint32_t i = 0; i < cfg->blocks[b].succ.n && barrier_divergent(unit, b); i++)
-			pair_arm(p, &g, &cfg->blocks[b], i, marks);
+	for (uint32_t b = 0; b < cfg->n && !budget_spent(unit->budget); b++) {
+		const struct block *block = &cfg->blocks[b];
+
+		if (block->succ.n < 2 || !parts_sites(&g, block) || !barrier_divergent(unit, b))
+			continue;
+		for (uint32_t i = 0; i < block->succ.n; i++)
+			pair_arm(p, &g, block, i, marks);
+	}
 	/* what a thread handed over before it left is in nobody's own set any more */
 	for (uint32_t e = 0; e < p->h->n; e++) {
 		if (!p->h->sites[e].is_exit || !p->to[e].n || !has_released(p, &g, e))
