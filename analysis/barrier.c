@@ -42,8 +42,8 @@ bool barrier_divergent(const struct unit *unit, uint32_t b)
 
 		return !index || !value_uniform(unit->values, last, index);
 	}
-	if (insn->guard == NONE)
-		return unit->effects[last].is_call; /* several possible callees */
+	if (insn->guard == NONE || value_parts_unseen(&unit->cfg, b))
+		return value_parts_unseen(&unit->cfg, b);
 	return value_decided(unit->values, last) < 0 &&
 		!value_uniform(unit->values, last, &guard);
 }

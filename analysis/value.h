@@ -62,6 +62,9 @@ bool value_number_invariant(const struct values *, uint32_t number);
 /* All threads of the CTA certainly hold the same value (ctaid, parameters, constants, arithmetic of such;
  * not tid, loads other than ld.param, votes, atomics, mbarrier tests). */
 bool value_uniform(const struct values *, uint32_t insn, const struct operand *);
+/* Threads may go on in different ways behind the block though no predicate says so: a call of one of
+ * several callees, the return of a copy that several calls share. */
+bool value_parts_unseen(const struct cfg *, uint32_t block);
 /* The guard of a conditional branch is decided: 1 always true, 0 always false, -1 not known. */
 int value_decided(const struct values *, uint32_t insn);
 /* SSA: the instructions whose definition of `reg` may reach `insn` (as a use); n == 0: undefined there. */

@@ -19,6 +19,7 @@ struct divergence {
 	uint32_t *label;       /* by block, valid where stamp is current: an arm of the branch, or a
 				  join below it */
 	uint32_t *stamp, now;
+	uint32_t *walked;    /* by block: a way goes on through it, where this is `now' */
 	struct bits pending; /* by block */
 	uint32_t npending;
 	uint64_t steps;
@@ -157,6 +158,30 @@ static void leave_loops(struct divergence *d, uint32_t from, uint32_t to)
 	}
 }
 
+/* What a loop carries from the walked ways into its head, but for what they leave as it is. */
+static void carry_differs(struct divergence *d, uint32_t head)
+{
+	const struct values *vs = d->vs;
+	const struct block *b = &vs->cfg->blocks[head];
+
+	for (uint32_t phi = d->first_phi[head]; phi != NONE; phi = d->next_phi[phi])
+		for (uint32_t i = 0; i < b->pred.n; i++)
+			if (d->walked[b->pred.v[i]] == d->now &&
+				vs->ssa.inputs[vs->ssa.nodes[phi].input + i] != phi)
+				add(d, phi);
+}
+
+/* One way has come to the branch again, through all of its block: what the loops on it carry is then a
+ * round ahead of what another way takes along. */
+static void come_again(struct divergence *d, uint32_t block)
+{
+	const struct cfg *cfg = d->vs->cfg;
+
+	for (uint32_t h = cfg->blocks[block].loop_head; h != NONE; h = cfg->blocks[h].outer_head)
+		if (d->stamp[h] == d->now)
+			carry_differs(d, h);
+}
+
 /* Finds where the ways of a branch meet: each arm carries its label, two labels make a join. */
 static void split_at(struct divergence *d, uint32_t block)
 {
@@ -165,7 +190,7 @@ static void split_at(struct divergence *d, uint32_t block)
 	uint32_t least = NONE;
 	bool arrived = false; /* one way is where all meet, or back at the branch */
 
-	d->now++;
+	d->walked[block] = ++d->now;
 	for (uint32_t i = 0; i < b->succ.n; i++) {
 		leave_loops(d, block, b->succ.v[i]);
 		/* no block's number: an arm that leads straight to the join is no join itself */
@@ -188,11 +213,14 @@ static void split_at(struct divergence *d, uint32_t block)
 			continue; /* all ways are together again, or one only goes on */
 		const struct block *from = &cfg->blocks[x];
 
+		d->walked[x] = d->now;
 		for (uint32_t i = 0; i < from->succ.n; i++) {
 			reach_block(d, from->succ.v[i], d->label[x]);
 			least = from->succ.v[i] < least ? from->succ.v[i] : least;
 		}
 	}
+	if (d->stamp[block] == d->now)
+		come_again(d, block);
 }
 
 static void init(struct divergence *d)
@@ -208,6 +236,7 @@ static void init(struct divergence *d)
 	d->first_phi = ARENA_NEW(vs->arena, uint32_t, nb + 1);
 	d->label = ARENA_NEW(vs->arena, uint32_t, nb + 1);
 	d->stamp = ARENA_NEW(vs->arena, uint32_t, nb + 1);
+	d->walked = ARENA_NEW(vs->arena, uint32_t, nb + 1);
 	d->pending = bits_new(vs->arena, nb + 1);
 	for (uint32_t b = 0; b < nb; b++)
 		d->first_phi[b] = NONE;
@@ -238,6 +267,18 @@ static uint32_t decider(const struct values *vs, uint32_t block)
 	return insn->guard == NONE ? NONE : vs->ssa.guard_of[last];
 }
 
+bool value_parts_unseen(const struct cfg *cfg, uint32_t block)
+{
+	const struct block *b = &cfg->blocks[block];
+
+	if (!b->count || b->succ.n < 2)
+		return false;
+	uint32_t last = b->first + b->count - 1;
+	uint32_t seen = cfg->fn->insns[last].guard == NONE ? 1 : 2;
+
+	return (cfg->effects[last].is_call || cfg->effects[last].is_exit) && b->succ.n > seen;
+}
+
 static void flow_on(struct divergence *d, uint32_t node)
 {
 	struct values *vs = d->vs;
@@ -264,6 +305,9 @@ void values_find_uniform(struct values *vs)
 	for (uint32_t i = 0; i < vs->nsolved; i++)
 		if (is_source(vs, i))
 			add(&d, i);
+	for (uint32_t b = 0; b < vs->cfg->n; b++)
+		if (value_parts_unseen(vs->cfg, b))
+			split_at(&d, b);
 	for (uint32_t guard = 0; d.depth || guard == 0; guard = 1) {
 		while (d.depth && d.steps < 20000000)
 			flow_on(&d, d.stack[--d.depth]);
