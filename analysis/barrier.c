@@ -27,8 +27,11 @@ struct sites { /* a set of sites as a list */
 	bool reaches_end; /* the end block is reached without a barrier */
 };
 
-bool barrier_divergent(const struct unit *unit, uint32_t b)
+/* Whether threads may part at the end of a block; `letter`: also such as have no data race. */
+static bool parts(const struct unit *unit, uint32_t b, bool letter)
 {
+	bool (*same)(const struct values *, uint32_t, const struct operand *) =
+		letter ? value_uniform : value_uniform_race_free;
 	const struct block *block = &unit->cfg.blocks[b];
 
 	if (block->succ.n < 2 || block->count == 0)
@@ -40,12 +43,21 @@ bool barrier_divergent(const struct unit *unit, uint32_t b)
 	if (insn->op == OP_brx) {
 		const struct operand *index = insn_operand(unit->fn, insn, 0);
 
-		return !index || !value_uniform(unit->values, last, index);
+		return !index || !same(unit->values, last, index);
 	}
 	if (insn->guard == NONE || value_parts_unseen(&unit->cfg, b))
 		return value_parts_unseen(&unit->cfg, b);
-	return value_decided(unit->values, last) < 0 &&
-		!value_uniform(unit->values, last, &guard);
+	return value_decided(unit->values, last) < 0 && !same(unit->values, last, &guard);
+}
+
+bool barrier_divergent(const struct unit *unit, uint32_t b)
+{
+	return parts(unit, b, false);
+}
+
+bool barrier_assumed_together(const struct unit *unit, uint32_t b)
+{
+	return !parts(unit, b, false) && parts(unit, b, true);
 }
 
 static void add_site(struct walk *w, struct sites *out, uint32_t site)
@@ -73,7 +85,12 @@ static bool divides(const struct walk *w, uint32_t site)
 	uint32_t insn = w->group->insns[site];
 	struct operand guard = {.kind = OPERAND_REG, .id = w->unit->fn->insns[insn].guard};
 
-	return is_skipped(w, site) && !value_uniform(w->unit->values, insn, &guard);
+	if (!is_skipped(w, site) || value_uniform(w->unit->values, insn, &guard))
+		return false;
+	if (!value_uniform_race_free(w->unit->values, insn, &guard))
+		return true;
+	w->unit->assumptions |= ASSUME_RACE_FREE;
+	return false;
 }
 
 /* From a site to the end of its block; tells whether the way can go on behind it. */
@@ -186,6 +203,10 @@ static void diverge(struct walk *w, uint32_t b, struct bits todo)
 	}
 	if (!any)
 		return;
+	if (barrier_assumed_together(w->unit, b)) {
+		w->unit->assumptions |= ASSUME_RACE_FREE;
+		return;
+	}
 	for (uint32_t i = 0; i < block->succ.n; i++) {
 		for (uint32_t k = 0; k < block->succ.n; k++) {
 			if (k > i)
@@ -278,7 +299,7 @@ void barrier_meet(struct unit *unit, struct barrier_group *group)
 	for (uint32_t i = group->n; i-- > 0;)
 		w.first_in[cfg->block_of[group->insns[i]]] = i;
 	for (uint32_t b = 0; b < cfg->n && !budget_spent(unit->budget); b++)
-		if (barrier_divergent(unit, b))
+		if (parts(unit, b, true))
 			diverge(&w, b, todo);
 	for (uint32_t i = 0; i < group->n; i++) {
 		if (!divides(&w, i))

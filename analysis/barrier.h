@@ -24,3 +24,5 @@ static inline bool barrier_meets(const struct barrier_group *g, uint32_t a, uint
 
 /* The predicate of the branch that ends the block may differ between threads of the CTA. */
 bool barrier_divergent(const struct unit *, uint32_t block);
+/* No, but only if the program has no data race (ASSUME_RACE_FREE). */
+bool barrier_assumed_together(const struct unit *, uint32_t block);

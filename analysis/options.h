@@ -18,7 +18,8 @@ enum assumption { /* bits of a mask; spec section 4, --assume */
 	ASSUME_FLAT_BLOCK = 1 << 7,
 	ASSUME_PARAM_GLOBAL = 1 << 8,
 	ASSUME_DISTINCT_PARAMS = 1 << 9,
-	ASSUME_ALL = (1 << 10) - 1
+	ASSUME_RACE_FREE = 1 << 10,
+	ASSUME_ALL = (1 << 11) - 1
 };
 
 enum calls_mode { CALLS_AUTO, CALLS_NONE, CALLS_WRITE, CALLS_ASYNC, CALLS_WORST };

@@ -192,7 +192,11 @@ void pair_exits(struct pairing *p)
 	for (uint32_t b = 0; b < cfg->n && !budget_spent(unit->budget); b++) {
 		const struct block *block = &cfg->blocks[b];
 
-		if (block->succ.n < 2 || !parts_sites(&g, block) || !barrier_divergent(unit, b))
+		if (block->succ.n < 2 || !parts_sites(&g, block))
+			continue;
+		if (barrier_assumed_together(unit, b))
+			unit->assumptions |= ASSUME_RACE_FREE;
+		if (!barrier_divergent(unit, b))
 			continue;
 		for (uint32_t i = 0; i < block->succ.n; i++)
 			pair_arm(p, &g, block, i, marks);

@@ -62,6 +62,8 @@ bool value_number_invariant(const struct values *, uint32_t number);
 /* All threads of the CTA certainly hold the same value (ctaid, parameters, constants, arithmetic of such;
  * not tid, loads other than ld.param, votes, atomics, mbarrier tests). */
 bool value_uniform(const struct values *, uint32_t insn, const struct operand *);
+/* The same if no data race is in the program: only then do plain loads of one address count (ASSUME_RACE_FREE). */
+bool value_uniform_race_free(const struct values *, uint32_t insn, const struct operand *);
 /* Threads may go on in different ways behind the block though no predicate says so: a call of one of
  * several callees, the return of a copy that several calls share. */
 bool value_parts_unseen(const struct cfg *, uint32_t block);

@@ -98,6 +98,9 @@ struct values {
 	struct derived_base *derived;
 	uint32_t nderived, derived_cap;
 	bool *varies;	  /* by node: not the same in all threads of the CTA */
+	bool *varies_race_free; /* the same under ASSUME_RACE_FREE; without it, varies itself */
+	bool *meeting;	  /* by instruction: all threads of the CTA wait here for each other */
+	bool *quiet;	  /* by instruction: nothing acquired since; both under ASSUME_RACE_FREE only */
 	uint32_t *number; /* by node: value number, or NONE */
 	bool *invariant;  /* by value number */
 	uint32_t nnumbers, numbers_cap;
@@ -213,6 +216,8 @@ uint32_t trips_counters(const struct values *, uint32_t phi);
 /* What a phi can hold that starts in `start`, by the rounds of its loop; false: not known. */
 bool trips_bound(struct values *, uint32_t phi, const struct value *start, struct value *);
 
+/* value_quiet.c: fills `meeting' and `quiet'. */
+void values_find_quiet(struct values *);
 /* value_uniform.c */
 void values_find_uniform(struct values *);
 /* value_number.c */

@@ -226,6 +226,8 @@ static void visit_node(struct solver *s, uint32_t node, bool fill)
 	if (insn_is_arithmetic(insn) || insn->op == OP_shfl)
 		for (uint32_t k = 1; k < insn->count; k++)
 			visit_operand(s, insn_operand(vs->fn, insn, k), node, fill, 0);
+	if (insn->op == OP_ld) /* no value comes of it, but whether it is the same for all threads */
+		visit_operand(s, insn_source(vs->fn, insn, 0), node, fill, 0);
 	if (n->previous != NONE && n->previous < vs->nsolved)
 		visit_source(vs, n->previous, node, fill);
 }

@@ -4,6 +4,11 @@
  * place. Differences start at thread numbers, loads and votes, flow along operands, and appear at
  * phis where the two ways of a branch on a differing predicate meet. Starts optimistic and only
  * adds.
+ *
+ * A load differs whatever its address is, but for constant memory. In a program without data races
+ * (--assume=race-free) it differs only with its address where threads at one place have met equally
+ * often: see value_quiet.c. They have not behind a barrier of all threads that only one way of a
+ * differing branch runs into before the ways meet.
  */
 #include "analysis/value_private.h"
 
@@ -11,6 +16,11 @@
 
 struct divergence {
 	struct values *vs;
+	bool *varies; /* by node: the result */
+	bool race_free;
+	struct bits skewed; /* by block: threads here may have met unequally often; race_free only */
+	bool *meets;	    /* by block: holds a barrier of all threads */
+	uint32_t *walk;	    /* stack of skew() */
 	uint32_t *stack, depth;
 	uint32_t *branch_of;   /* by node: first block whose branch tests it, or NONE */
 	uint32_t *next_branch; /* by block */
@@ -27,9 +37,9 @@ struct divergence {
 
 static void add(struct divergence *d, uint32_t node)
 {
-	if (d->vs->varies[node])
+	if (d->varies[node])
 		return;
-	d->vs->varies[node] = true;
+	d->varies[node] = true;
 	d->stack[d->depth++] = node;
 }
 
@@ -87,9 +97,30 @@ static bool operand_varies(const struct values *vs, const struct operand *o, uin
 	return false;
 }
 
-/* Differs whatever its operands are. */
-static bool is_source(const struct values *vs, uint32_t node)
+/* A plain load of memory that threads share, from its address alone: the same where that is. */
+static bool loads_same(const struct divergence *d, uint32_t insn)
 {
+	const struct values *vs = d->vs;
+	const struct insn *load = &vs->fn->insns[insn];
+	const struct effect *e = &vs->cfg->effects[insn];
+	bool shared = insn_has(load, MOD_shared) || insn_has(load, MOD_shared__cta) ||
+		      insn_has(load, MOD_shared__cluster);
+
+	if (load->op != OP_ld || !e->known || e->sync != SYNC_NONE)
+		return false;
+	if (insn_has(load, MOD_const)) /* never written (ISA 5.1.3) */
+		return true;
+	if (!d->race_free || !(shared || insn_has(load, MOD_global)))
+		return false;
+	/* what is read beside the coherent memory is not written while the kernel runs */
+	return insn_has(load, MOD_nc) ||
+	       (vs->quiet[insn] && !bits_has(d->skewed, vs->cfg->block_of[insn]));
+}
+
+/* Differs whatever its operands are. */
+static bool is_source(const struct divergence *d, uint32_t node)
+{
+	const struct values *vs = d->vs;
 	const struct node *n = &vs->ssa.nodes[node];
 
 	if (n->kind != NODE_DEF)
@@ -101,6 +132,8 @@ static bool is_source(const struct values *vs, uint32_t node)
 		return !fixed;
 	if (insn->op == OP_getctarank)
 		return false;
+	if (loads_same(d, n->insn))
+		return operand_varies(vs, insn_source(vs->fn, insn, 0), 0);
 	if (!insn_is_arithmetic(insn) && insn->op != OP_shfl)
 		return true;
 	/* the carry is in no operand (ISA 9.7.2) */
@@ -158,6 +191,28 @@ static void leave_loops(struct divergence *d, uint32_t from, uint32_t to)
 	}
 }
 
+/* From here on threads may have met unequally often. */
+static void skew(struct divergence *d, uint32_t block)
+{
+	const struct cfg *cfg = d->vs->cfg;
+	uint32_t depth = 0;
+
+	if (!d->race_free || !d->meets[block] || bits_has(d->skewed, block))
+		return;
+	bits_set(d->skewed, block);
+	d->walk[depth++] = block;
+	while (depth) {
+		const struct block *b = &cfg->blocks[d->walk[--depth]];
+
+		for (uint32_t i = 0; i < b->succ.n; i++) {
+			if (bits_has(d->skewed, b->succ.v[i]))
+				continue;
+			bits_set(d->skewed, b->succ.v[i]);
+			d->walk[depth++] = b->succ.v[i];
+		}
+	}
+}
+
 /* What a loop carries from the walked ways into its head, but for what they leave as it is. */
 static void carry_differs(struct divergence *d, uint32_t head)
 {
@@ -205,12 +260,15 @@ static void split_at(struct divergence *d, uint32_t block)
 		d->npending--;
 		d->steps++;
 		least = x;
+		if (x == block)
+			skew(d, x);
 		if (x == b->ipdom || x == block) {
 			arrived = true;
 			continue;
 		}
-		if (d->npending == 0 && (d->label[x] == x || !arrived))
+		if (d->npending == 0 && !arrived)
 			continue; /* all ways are together again, or one only goes on */
+		skew(d, x);
 		const struct block *from = &cfg->blocks[x];
 
 		d->walked[x] = d->now;
@@ -228,7 +286,10 @@ static void init(struct divergence *d)
 	struct values *vs = d->vs;
 	uint32_t nb = vs->cfg->n;
 
-	vs->varies = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
+	d->varies = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
+	d->skewed = bits_new(vs->arena, nb + 1);
+	d->meets = ARENA_NEW(vs->arena, bool, nb + 1);
+	d->walk = ARENA_NEW(vs->arena, uint32_t, nb + 1);
 	d->stack = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
 	d->branch_of = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
 	d->next_phi = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
@@ -240,6 +301,9 @@ static void init(struct divergence *d)
 	d->pending = bits_new(vs->arena, nb + 1);
 	for (uint32_t b = 0; b < nb; b++)
 		d->first_phi[b] = NONE;
+	for (uint32_t i = 0; d->race_free && i < vs->fn->ninsns; i++)
+		if (vs->meeting[i])
+			d->meets[vs->cfg->block_of[i]] = true;
 	for (uint32_t i = 0; i < vs->nsolved; i++) {
 		const struct node *n = &vs->ssa.nodes[i];
 
@@ -289,9 +353,50 @@ static void flow_on(struct divergence *d, uint32_t node)
 		split_at(d, b);
 }
 
-void values_find_uniform(struct values *vs)
+/* Definitions, loads and barriers of all threads that the differences so far make differ. */
+static void add_dependent(struct divergence *d)
 {
-	struct divergence d = {.vs = vs};
+	const struct values *vs = d->vs;
+
+	for (uint32_t i = 0; d->race_free && i < vs->fn->ninsns; i++) {
+		uint32_t g = vs->meeting[i] ? vs->ssa.guard_of[i] : NONE;
+
+		if (vs->meeting[i] && vs->fn->insns[i].guard != NONE &&
+			(g == NONE || g >= vs->nsolved || d->varies[g]))
+			skew(d, vs->cfg->block_of[i]);
+	}
+	for (uint32_t i = 0; i < vs->nsolved; i++) {
+		const struct node *n = &vs->ssa.nodes[i];
+		uint32_t g = n->kind == NODE_DEF && n->previous != NONE ? vs->ssa.guard_of[n->insn]
+									 : NONE;
+
+		if (g != NONE && (g >= vs->nsolved || d->varies[g]))
+			add(d, i);
+		else if (d->race_free && n->kind == NODE_DEF && vs->fn->insns[n->insn].op == OP_ld &&
+			is_source(d, i))
+			add(d, i);
+	}
+}
+
+static void spread(struct divergence *d)
+{
+	const struct values *vs = d->vs;
+
+	for (uint32_t guard = 0; d->depth || guard == 0; guard = 1) {
+		while (d->depth && d->steps < 20000000)
+			flow_on(d, d->stack[--d->depth]);
+		if (d->depth) { /* too much branching to follow: call everything different */
+			for (uint32_t i = 0; i < vs->nsolved; i++)
+				d->varies[i] = true;
+			return;
+		}
+		add_dependent(d);
+	}
+}
+
+static bool *find_varying(struct values *vs, bool race_free)
+{
+	struct divergence d = {.vs = vs, .race_free = race_free};
 
 	init(&d);
 	for (uint32_t b = 0; b < vs->cfg->n; b++) {
@@ -303,33 +408,26 @@ void values_find_uniform(struct values *vs)
 		d.branch_of[node] = b;
 	}
 	for (uint32_t i = 0; i < vs->nsolved; i++)
-		if (is_source(vs, i))
+		if (is_source(&d, i))
 			add(&d, i);
 	for (uint32_t b = 0; b < vs->cfg->n; b++)
 		if (value_parts_unseen(vs->cfg, b))
 			split_at(&d, b);
-	for (uint32_t guard = 0; d.depth || guard == 0; guard = 1) {
-		while (d.depth && d.steps < 20000000)
-			flow_on(&d, d.stack[--d.depth]);
-		if (d.depth) { /* too much branching to follow: call everything different */
-			for (uint32_t i = 0; i < vs->nsolved; i++)
-				vs->varies[i] = true;
-			return;
-		}
-		/* definitions under a guard that differs */
-		for (uint32_t i = 0; i < vs->nsolved; i++) {
-			const struct node *n = &vs->ssa.nodes[i];
-			uint32_t g = n->kind == NODE_DEF && n->previous != NONE
-					     ? vs->ssa.guard_of[n->insn]
-					     : NONE;
-
-			if (g != NONE && (g >= vs->nsolved || vs->varies[g]))
-				add(&d, i);
-		}
-	}
+	spread(&d);
+	return d.varies;
 }
 
-bool value_uniform(const struct values *vs, uint32_t insn, const struct operand *o)
+void values_find_uniform(struct values *vs)
+{
+	vs->varies = vs->varies_race_free = find_varying(vs, false);
+	if (!(vs->options->assume & ASSUME_RACE_FREE))
+		return;
+	values_find_quiet(vs);
+	vs->varies_race_free = find_varying(vs, true);
+}
+
+static bool is_same(
+	const struct values *vs, const bool *varies, uint32_t insn, const struct operand *o)
 {
 	uint32_t node;
 
@@ -345,13 +443,13 @@ bool value_uniform(const struct values *vs, uint32_t insn, const struct operand 
 			node = vs->ssa.node_of[o - vs->fn->operands];
 		else
 			node = ssa_node_before(&((struct values *)(uintptr_t)vs)->ssa, insn, o->id);
-		return node != NONE && node < vs->nsolved && !vs->varies[node];
+		return node != NONE && node < vs->nsolved && !varies[node];
 	case OPERAND_MEM: {
 		const struct operand *base = operand_child(vs->fn, o, 0);
 
-		if (!base || !value_uniform(vs, insn, base))
+		if (!base || !is_same(vs, varies, insn, base))
 			return false;
-		return !o->indexed || value_uniform(vs, insn, operand_child(vs->fn, o, 1));
+		return !o->indexed || is_same(vs, varies, insn, operand_child(vs->fn, o, 1));
 	}
 	case OPERAND_SINK:
 	case OPERAND_LABEL:
@@ -362,4 +460,14 @@ bool value_uniform(const struct values *vs, uint32_t insn, const struct operand 
 		break;
 	}
 	return false;
+}
+
+bool value_uniform(const struct values *vs, uint32_t insn, const struct operand *o)
+{
+	return is_same(vs, vs->varies, insn, o);
+}
+
+bool value_uniform_race_free(const struct values *vs, uint32_t insn, const struct operand *o)
+{
+	return is_same(vs, vs->varies_race_free, insn, o);
 }

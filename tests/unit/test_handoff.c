@@ -171,9 +171,46 @@ static void test_handoff_pairs(void **state)
 	}
 }
 
+#define BOUND "bar.sync 0;\nld.shared.u32 %r1, [tile];\nsetp.eq.u32 %p0, %r1, 0;\n"
+
+/* What a race could make of it is named where it would add a pair, and only there. */
+static const struct {
+	const char *name, *body;
+	bool named;
+} race_free[] = {
+	{"a barrier on one way only", BOUND "@%p0 bra L;\nbar.sync 0;\nL:\nret;", true},
+	{"... under a guard", BOUND "@%p0 bar.sync 0;\nbar.sync 0;\nret;", true},
+	{"a way out beside a barrier", BOUND "@%p0 bra L;\nbar.sync 0;\nret;\nL:\nret;", true},
+	{"no barrier on either way", BOUND "@%p0 bra L;\nmov.u32 %r2, 1;\nL:\nbar.sync 0;\nret;",
+		false},
+	{"a branch that differs anyway",
+		"bar.sync 0;\nld.volatile.shared.u32 %r1, [tile];\nsetp.eq.u32 %p0, %r1, 0;\n"
+		"@%p0 bra L;\nbar.sync 0;\nL:\nret;",
+		false},
+};
+
+static void test_handoff_names_race_free(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(race_free) / sizeof(*race_free); i++) {
+		struct unit_text t;
+		struct handoffs h;
+
+		unit_text_parse(&t, race_free[i].body);
+		unit_text_analyse(&t);
+		handoff_pair(&t.unit, &h);
+		if (!!(t.unit.assumptions & ASSUME_RACE_FREE) != race_free[i].named)
+			fail_msg("%s: expected %d", race_free[i].name, race_free[i].named);
+		unit_text_free(&t);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_handoff_pairs)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_handoff_pairs),
+		cmocka_unit_test(test_handoff_names_race_free),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
