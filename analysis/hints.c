@@ -79,6 +79,22 @@ static void check(const struct function *fn, struct hint_map *map)
 		map->uses[open].invalid = "no `on' follows in this function";
 }
 
+/* The first use that stands at or behind an offset of the text. */
+static uint32_t first_use_at(const struct hint_map *map, uint32_t offset)
+{
+	uint32_t low = 0, high = map->nuses;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (map->uses[mid].hint->at.begin < offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /* The uses that stand between the instruction before k (in its own function's text) and k. */
 static void attach(const struct function *fn, struct arena *arena, struct hint_map *map)
 {
@@ -90,14 +106,10 @@ static void attach(const struct function *fn, struct arena *arena, struct hint_m
 
 		if (k && insn[-1].origin == insn->origin && insn[-1].context == insn->context)
 			from = insn[-1].at.begin;
-		for (uint32_t i = 0; i < map->nuses; i++) {
-			uint32_t at = map->uses[i].hint->at.begin;
-
-			if (at < from || at >= insn->at.begin)
-				continue;
-			if (!map->count[k]++)
-				map->first[k] = i;
-		}
+		if (from >= insn->at.begin)
+			continue;
+		map->first[k] = first_use_at(map, from);
+		map->count[k] = first_use_at(map, insn->at.begin) - map->first[k];
 	}
 }
 
@@ -160,30 +172,38 @@ static void apply_effects(const struct function *fn, struct effect *effects, str
 		}
 }
 
-/* From each `off` to its `on` nothing is inserted and nothing is reported. */
-static void mark_ranges(const struct function *fn, struct hint_map *map)
+/* By use: the `off` that begins the range which the text behind the use is in, or NONE. */
+static uint32_t *find_ranges(const struct hint_map *map, struct arena *arena)
 {
+	uint32_t *range = ARENA_NEW(arena, uint32_t, map->nuses + 1), open = NONE;
+
 	for (uint32_t i = 0; i < map->nuses; i++) {
-		if (map->uses[i].hint->kind != HINT_OFF || map->uses[i].invalid)
-			continue;
-		uint32_t end = i + 1;
+		const struct hint_use *use = &map->uses[i];
 
-		while (end < map->nuses && map->uses[end].hint->kind != HINT_ON)
-			end++;
-		if (end == map->nuses)
-			continue;
-		for (uint32_t k = 0; k < fn->ninsns; k++) {
-			uint32_t at = fn->insns[k].at.begin;
+		if (use->hint->kind == HINT_ON)
+			open = NONE;
+		else if (use->hint->kind == HINT_OFF && !use->invalid && open == NONE)
+			open = i;
+		range[i] = open;
+	}
+	return range;
+}
 
-			if (at < map->uses[i].hint->at.begin || at > map->uses[end].hint->at.begin)
-				continue;
-			if (!(map->leave[k] & LEAVE_EDGES))
-				map->by[k] = i;
-			map->leave[k] |= LEAVE_EDGES;
-			/* what goes before the first one stands before the `off` */
-			if (fn->insns[k].insert_at > map->uses[i].hint->at.begin)
-				map->leave[k] |= LEAVE_TEXT;
-		}
+/* From each `off` to its `on` nothing is inserted and nothing is reported. */
+static void mark_ranges(const struct function *fn, struct arena *arena, struct hint_map *map)
+{
+	const uint32_t *range = find_ranges(map, arena);
+
+	for (uint32_t k = 0; k < fn->ninsns; k++) {
+		uint32_t behind = first_use_at(map, fn->insns[k].at.begin + 1);
+
+		if (!behind || range[behind - 1] == NONE)
+			continue;
+		map->by[k] = range[behind - 1];
+		map->leave[k] |= LEAVE_EDGES;
+		/* what goes before the first one stands before the `off` */
+		if (fn->insns[k].insert_at > map->uses[map->by[k]].hint->at.begin)
+			map->leave[k] |= LEAVE_TEXT;
 	}
 }
 
@@ -200,7 +220,7 @@ void hints_read(const struct function *fn, struct effect *effects, struct arena 
 	map->by = ARENA_NEW(arena, uint32_t, fn->ninsns + 1);
 	memset(map->by, 0xff, sizeof(*map->by) * ((size_t)fn->ninsns + 1));
 	apply_effects(fn, effects, map);
-	mark_ranges(fn, map);
+	mark_ranges(fn, arena, map);
 }
 
 /* Nothing but comments stands between, so that a rewrite puts nothing there either. */

@@ -140,17 +140,36 @@ static void add_finding(
 	ARENA_PUSH(p->arena, p->v, p->n, p->cap, one);
 }
 
+/* The same comment among the hints of a root, which are in order of the text, or NULL. */
+static const struct result_hint *hint_in(const struct root *root, const struct result_hint *hint)
+{
+	uint32_t low = 0, high = root->result.nhints;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		const struct result_hint *other = &root->result.hints[mid];
+
+		if (other->at.at.begin == hint->at.at.begin)
+			return other;
+		if (other->at.at.begin < hint->at.at.begin)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
 /* A hint says nothing only if it does so in every root that contains it. */
 static bool hint_is_used(
 	const struct job *job, const struct root *of, const struct result_hint *hint)
 {
 	for (uint32_t i = 0; i < job->roots.n; i++) {
 		const struct root *root = &job->roots.v[i];
+		const struct result_hint *same =
+			root->module == of->module ? hint_in(root, hint) : NULL;
 
-		for (uint32_t h = 0; h < root->result.nhints && root->module == of->module; h++)
-			if (root->result.hints[h].at.at.begin == hint->at.at.begin &&
-				root->result.hints[h].used)
-				return true;
+		if (same && same->used)
+			return true;
 	}
 	return false;
 }
@@ -158,14 +177,13 @@ static bool hint_is_used(
 static bool hint_said_before(const struct job *job, uint32_t before, const struct result_hint *hint)
 {
 	for (uint32_t i = 0; i < before; i++)
-		for (uint32_t h = 0; h < job->roots.v[i].result.nhints && !job->roots.v[i].skipped;
-			h++)
-			if (job->roots.v[i].result.hints[h].at.at.begin == hint->at.at.begin)
-				return true;
+		if (!job->roots.v[i].skipped && hint_in(&job->roots.v[i], hint))
+			return true;
 	return false;
 }
 
-/* With rules, hazards, kernels or other threads left out, a hint may speak of what was not looked for. */
+/* With rules, hazards, kernels or other threads left out, a hint may speak of what was not looked
+ * for. */
 static bool looked_for_all(const struct job *job)
 {
 	struct analysis_options all = analysis_defaults();

@@ -90,8 +90,8 @@ static void place_hints(struct build *b)
 	}
 }
 
-/* The end of the comment or `.loc` that begins at `at`, or of the blanks; `at` itself where there is
- * none, or a label stands on the line of the `.loc`. */
+/* The end of the comment or `.loc` that begins at `at`, or of the blanks; `at` itself where there
+ * is none, or a label stands on the line of the `.loc`. */
 static const char *skip_one(const char *at, const char *end)
 {
 	size_t size = (size_t)(end - at);
@@ -129,26 +129,30 @@ static bool says_nothing(struct slice text)
 }
 
 /* What is put before an instruction goes before its `ignore` too, which would speak of the new text
- * else, and before an `off`, which begins a range that takes no text, but not into the range that an
- * `on` between them ends. */
+ * else, and before an `off`, which begins a range that takes no text, but not into the range that
+ * an `on` between them ends. */
 static void insert_before_hints(struct build *b)
 {
 	struct function *fn = b->fn;
-	uint32_t ended = NONE; /* the instruction whose `on` has been seen */
+	uint32_t closed = NONE; /* the instruction whose text does not go before earlier hints */
 
 	for (uint32_t i = fn->nhints; i-- > 0;) {
 		const struct hint *hint = &fn->hints[i];
 
 		if (hint->kind == HINT_ON)
-			ended = hint->before;
+			closed = hint->before;
 		if ((hint->kind != HINT_IGNORE && hint->kind != HINT_OFF) ||
-			hint->before >= fn->ninsns || hint->before == ended)
+			hint->before >= fn->ninsns || hint->before == closed)
 			continue;
 		struct insn *insn = &fn->insns[hint->before];
+		struct span between = {hint->at.end, insn->insert_at};
 
-		if (hint->at.end <= insn->insert_at &&
-			says_nothing(build_text(b, (struct span){hint->at.end, insn->insert_at})))
+		if (between.begin > between.end)
+			continue;
+		if (says_nothing(build_text(b, between)))
 			insn->insert_at = hint->at.begin;
+		else
+			closed = hint->before;
 	}
 }
 
