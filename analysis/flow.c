@@ -167,7 +167,7 @@ static void do_wait(struct flow_setup *s, uint32_t insn)
 	}
 }
 
-static void mark_dirty(struct flow_setup *s, uint32_t block)
+void flow_mark_dirty(struct flow_setup *s, uint32_t block)
 {
 	s->dirty[block / 64] |= UINT64_C(1) << (block % 64);
 }
@@ -235,7 +235,7 @@ static void do_release(struct flow_setup *s, uint32_t number, uint32_t under)
 
 		more |= bits_or(s->received[q], s->sent_foreign[number]);
 		if (more || widened)
-			mark_dirty(s, s->handoffs.sites[q].block);
+			flow_mark_dirty(s, s->handoffs.sites[q].block);
 	}
 }
 
@@ -390,7 +390,7 @@ static void join_succs(struct flow_setup *s, uint32_t b, uint64_t *row)
 		bool grew = join(s, row, to, i == 0 ? taken : opposite(s, taken));
 
 		if (epochs_join(s, flow_marks(s, row) + 1, b, i) || grew)
-			mark_dirty(s, to);
+			flow_mark_dirty(s, to);
 	}
 }
 
@@ -428,6 +428,19 @@ static uint64_t *run_events(struct flow_setup *s, uint32_t b)
 	return s->now.row;
 }
 
+void flow_run(struct flow_setup *s, struct bits ran)
+{
+	for (uint32_t b = next_dirty(s, 0); b != NONE && !budget_spent(s->unit->budget);) {
+		s->dirty[b / 64] &= ~(UINT64_C(1) << (b % 64));
+		if (ran.nwords)
+			bits_set(ran, b);
+		join_succs(s, b, run_events(s, b));
+		uint32_t next = next_dirty(s, b + 1 < s->unit->cfg.n ? b + 1 : 0);
+
+		b = next == NONE ? next_dirty(s, 0) : next;
+	}
+}
+
 void flow_solve(struct flow_setup *s, const struct fence_view *view, struct flow *flow)
 {
 	*flow = (struct flow){
@@ -435,26 +448,26 @@ void flow_solve(struct flow_setup *s, const struct fence_view *view, struct flow
 		.assumptions = s->facts.assumptions | s->handoffs.assumptions,
 	};
 	flow->incomplete = s->too_large;
+	flow->run = ++s->run;
 	if (s->trivial || !s->unit->cfg.n)
 		return;
 	s->existing = view ? view->existing : NULL;
 	s->brief = view && view->brief;
 	s->own_only = view && view->own_only;
-	s->led = false;
+	s->led = s->has_saved = false;
 	flow_merge_events(s, view);
 	reset_run(s);
-	mark_dirty(s, 0);
-	for (uint32_t b = next_dirty(s, 0); b != NONE && !budget_spent(s->unit->budget);) {
-		s->dirty[b / 64] &= ~(UINT64_C(1) << (b % 64));
-		join_succs(s, b, run_events(s, b));
-		uint32_t next = next_dirty(s, b + 1 < s->unit->cfg.n ? b + 1 : 0);
-
-		b = next == NONE ? next_dirty(s, 0) : next;
-	}
+	flow_mark_dirty(s, 0);
+	flow_run(s, (struct bits){0});
 	flow->incomplete = s->unit->budget->spent;
 	if (s->led)
 		flow->assumptions |= s->leaders.assumptions;
-	flow_collect_edges(s, flow);
+	flow_collect_edges(s, (struct bits){0}, flow);
+}
+
+bool flow_is_latest(const struct flow_setup *s, const struct flow *flow)
+{
+	return flow->run == s->run;
 }
 
 uint64_t flow_size(const struct flow_setup *s)

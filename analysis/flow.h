@@ -60,6 +60,7 @@ struct flow {
 	uint64_t pairs_ruled_out;    /* pairs that would be edges but for addresses or assumptions */
 	uint32_t assumptions;        /* enum assumption bits that ruled an edge out */
 	bool incomplete;             /* budget spent */
+	uint32_t run;                /* of the setup, from 1 */
 };
 
 /* Prepares what does not depend on fences (facts, hand-offs, load completion); once per unit. */
@@ -69,6 +70,14 @@ struct flow_setup *flow_prepare(struct unit *);
 struct flow_setup *flow_prepare_with(struct flow_setup *, const struct fence_view *);
 /* Solves to the fixed point with these fences in force. */
 void flow_solve(struct flow_setup *, const struct fence_view *, struct flow *);
+/* Nothing was solved since: flow_demands may be asked. */
+bool flow_is_latest(const struct flow_setup *, const struct flow *);
+/* The latest run, which was brief, can be solved again with planned fences gone. */
+bool flow_can_lose(const struct flow_setup *);
+/* Edges of the blocks to which more comes where these planned fences of the latest run are gone: all
+ * that come back are among them. The latest run is still the latest behind it; the edges are gone with
+ * the next call. */
+void flow_solve_less(struct flow_setup *, const struct placed_fence *gone, uint32_t n, struct flow *);
 /* About how much one flow_solve looks at: blocks and events. */
 uint64_t flow_size(const struct flow_setup *);
 /* The demands of the edges of a solved flow, ready for the planner. */

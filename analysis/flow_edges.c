@@ -342,7 +342,7 @@ static uint32_t behind_last_async(const struct flow_setup *s, uint32_t b)
 	return e;
 }
 
-void flow_collect_edges(struct flow_setup *s, struct flow *flow)
+void flow_collect_edges(struct flow_setup *s, struct bits only, struct flow *flow)
 {
 	struct meetings m = {.s = s};
 	struct visitor visitor = {.data = &m, .meets = note_meeting};
@@ -353,6 +353,9 @@ void flow_collect_edges(struct flow_setup *s, struct flow *flow)
 	flow->edges = s->brief ? s->brief_edges : NULL;
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
 		struct way way = {0};
+
+		if (only.nwords && !bits_has(only, b))
+			continue;
 		uint32_t end = s->reached[b] ? behind_last_async(s, b) : flow_first(s, b);
 
 		if (end == flow_first(s, b))

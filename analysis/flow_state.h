@@ -102,6 +102,7 @@ struct flow_setup {
 	bool trivial;             /* no fact can meet an async access: nothing to solve */
 	bool too_large;           /* nothing is solved for lack of room: every flow is incomplete */
 	/* the latest run */
+	uint32_t run;
 	const struct event *events;
 	uint32_t nevents, events_cap;
 	const uint32_t *events_of;
@@ -112,6 +113,11 @@ struct flow_setup {
 	bool led;                 /* a leader's fence has settled something for others */
 	struct edge *brief_edges; /* of the latest brief run: used again by the next one */
 	uint32_t brief_cap;
+	struct edge *less_edges;  /* the same for flow_solve_less */
+	uint32_t less_cap;
+	uint64_t *saved;          /* flow_less.c: rows and sites of the latest run, if has_saved */
+	uint32_t *saved_uncovered;
+	bool has_saved;
 	uint64_t *in;             /* by block: the row of the state at its start, where it is reached */
 	uint32_t set_words, row_words;
 	bool *reached;
@@ -199,4 +205,9 @@ struct bits epochs_acquire(struct flow_setup *, uint32_t site, struct bits recei
 bool epochs_join(struct flow_setup *, const uint32_t *uncovered, uint32_t from, uint32_t i);
 /* Fills setup->events from the base events and the planned fences of a view (NULL: none). */
 void flow_merge_events(struct flow_setup *, const struct fence_view *);
-void flow_collect_edges(struct flow_setup *, struct flow *);
+/* Those that end in the blocks of the set (no words: in all). */
+void flow_collect_edges(struct flow_setup *, struct bits blocks, struct flow *);
+/* To be run, or run again. */
+void flow_mark_dirty(struct flow_setup *, uint32_t block);
+/* Runs dirty blocks until none is; those that ran are noted in `ran`, where it has words. */
+void flow_run(struct flow_setup *, struct bits ran);

@@ -349,6 +349,7 @@ void plan_fences(
 	*plan = (struct plan){0};
 	*p = (struct planner){.first = first, .plan = plan};
 	scene_build(unit, setup, &p->scene);
+	scene_know(&p->scene, first);
 	edge_index_build(first->edges, first->nedges, unit->arena, &p->index);
 	list_weights(p);
 	plan->weight_before = scene_weight(&p->scene);

@@ -31,29 +31,44 @@ uint32_t plan_candidates(const struct planner *p, struct candidate **v)
 	return n;
 }
 
-/* Solves with `width` at the point; the edges that come back by it (of the first flow) in `lost`.
- */
-static bool nothing_comes_back(
-	struct planner *p, uint32_t point, uint8_t width, struct ids *lost)
+/* Edges of a flow that are to be settled and were (of the first flow), into `back`; tells whether
+ * there are none. */
+static bool none_open(struct planner *p, const struct flow *flow, struct ids *back)
 {
-	uint32_t *v, n = 0;
-	bool good = true;
-	struct flow flow;
+	uint32_t *v = ARENA_NEW(p->scene.arena, uint32_t, flow->nedges + 1), n = 0;
+	bool none = !flow->incomplete;
 
-	scene_place(&p->scene, point, width);
-	scene_solve(&p->scene, &flow);
-	v = ARENA_NEW(p->scene.arena, uint32_t, flow.nedges + 1);
-	for (uint32_t i = 0; i < flow.nedges; i++) {
-		uint32_t first = edge_index_find(&p->index, &flow.edges[i]);
+	for (uint32_t i = 0; i < flow->nedges; i++) {
+		uint32_t first = edge_index_find(&p->index, &flow->edges[i]);
 
-		if (!plan_is_target(p, &flow.edges[i]) || (first != NONE && p->left[first]))
+		if (first != NONE && (!p->target[first] || p->left[first]))
 			continue;
-		good = false;
+		if (first == NONE && !plan_is_target(p, &flow->edges[i]))
+			continue;
+		none = false;
 		if (first != NONE)
 			v[n++] = first;
 	}
-	*lost = (struct ids){v, n};
-	return good && !flow.incomplete;
+	*back = (struct ids){v, n};
+	return none;
+}
+
+/* With `width` at the point no edge is open; else those that come back by it in `lost`. */
+static bool nothing_comes_back(
+	struct planner *p, uint32_t point, uint8_t width, struct ids *lost)
+{
+	struct flow flow;
+
+	if (!width && flow_can_lose(p->scene.setup)) {
+		scene_solve(&p->scene, &flow);
+		if (none_open(p, &flow, lost) && scene_solve_without(&p->scene, point, &flow)) {
+			scene_place(&p->scene, point, 0);
+			return none_open(p, &flow, lost);
+		}
+	}
+	scene_place(&p->scene, point, width);
+	scene_solve(&p->scene, &flow);
+	return none_open(p, &flow, lost);
 }
 
 /* The two accesses may be in different CTAs, by one space or another; the edges are sorted. */

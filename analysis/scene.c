@@ -102,23 +102,35 @@ static uint32_t next_placed(const struct scene *scene, uint32_t k)
 	return k;
 }
 
+struct placed_list {
+	struct placed_fence *v;
+	uint32_t n, cap;
+};
+
+static void add_placed(const struct scene *scene, struct placed_list *list, uint32_t k)
+{
+	enum fence_kind kinds[2];
+
+	fence_kinds(scene->width[k], kinds);
+	for (uint32_t i = 0; i < 2 && kinds[i] != FENCE_NONE; i++) {
+		struct placed_fence one = {points_insn(&scene->points, k), (uint8_t)kinds[i],
+			points_is_behind(&scene->points, k)};
+
+		ARENA_PUSH(scene->arena, list->v, list->n, list->cap, one);
+	}
+}
+
 static void list_placed(struct scene *scene)
 {
-	uint32_t n = scene->points.graph.n, count = 0;
+	struct placed_list list = {scene->placed, 0, scene->placed_cap};
+	uint32_t n = scene->points.graph.n;
 
-	for (uint32_t k = next_placed(scene, 0); k < n; k = next_placed(scene, k + 1)) {
-		enum fence_kind kinds[2];
-
-		fence_kinds(scene->width[k], kinds);
-		for (uint32_t i = 0; i < 2 && kinds[i] != FENCE_NONE; i++) {
-			struct placed_fence one = {points_insn(&scene->points, k),
-				(uint8_t)kinds[i], points_is_behind(&scene->points, k)};
-
-			ARENA_PUSH(scene->arena, scene->placed, count, scene->placed_cap, one);
-		}
-	}
+	for (uint32_t k = next_placed(scene, 0); k < n; k = next_placed(scene, k + 1))
+		add_placed(scene, &list, k);
+	scene->placed = list.v;
+	scene->placed_cap = list.cap;
 	scene->view = (struct fence_view){
-		.existing = scene->existing, .placed = scene->placed, .nplaced = count};
+		.existing = scene->existing, .placed = list.v, .nplaced = list.n};
 }
 
 static void solve(struct scene *scene, struct flow *flow, bool brief, bool own_only)
@@ -140,6 +152,16 @@ static void solve(struct scene *scene, struct flow *flow, bool brief, bool own_o
 	latest->flow = *flow;
 }
 
+void scene_know(struct scene *scene, const struct flow *flow)
+{
+	if (!flow_is_latest(scene->setup, flow))
+		return;
+	fences_note(&scene->latest->solved, scene);
+	scene->latest->brief = true; /* rules that are not asked for may have left it */
+	scene->latest->own_only = false;
+	scene->latest->flow = *flow;
+}
+
 void scene_solve(struct scene *scene, struct flow *flow)
 {
 	solve(scene, flow, true, false);
@@ -153,6 +175,23 @@ void scene_solve_full(struct scene *scene, struct flow *flow)
 void scene_solve_own(struct scene *scene, struct flow *flow)
 {
 	solve(scene, flow, true, true);
+}
+
+bool scene_solve_without(struct scene *scene, uint32_t point, struct flow *flow)
+{
+	const struct scene_latest *latest = scene->latest;
+	struct placed_list gone = {0};
+	uint32_t k = point;
+
+	if (!latest->brief || latest->own_only || latest->flow.incomplete ||
+		!fences_same(&latest->solved, scene) || !flow_can_lose(scene->setup))
+		return false;
+	do {
+		add_placed(scene, &gone, k);
+		k = scene->points.sibling[k];
+	} while (k != point);
+	flow_solve_less(scene->setup, gone.v, gone.n, flow);
+	return true;
 }
 
 bool scene_prepare(struct scene *scene)

@@ -36,6 +36,8 @@ struct scene {
 };
 
 void scene_build(struct unit *, struct flow_setup *, struct scene *);
+/* `flow` is that of the scene as it is: if it is the setup's latest, scene_solve need not solve again. */
+void scene_know(struct scene *, const struct flow *);
 /* An independent copy for trying. */
 void scene_copy(const struct scene *, struct scene *);
 /* Sets what is added at a point, in all copies of the text. */
@@ -48,6 +50,9 @@ void scene_solve(struct scene *, struct flow *);
 void scene_solve_full(struct scene *, struct flow *);
 /* The same with fences of the writer's side only (fence_view.own_only). */
 void scene_solve_own(struct scene *, struct flow *);
+/* The edges that come back without what is added at a point, among others that were there before;
+ * false: not to be told but by a solve. Right after scene_solve; the scene is as it was. */
+bool scene_solve_without(struct scene *, uint32_t point, struct flow *);
 /* Prepares the flow as if the scene's fences were in the text; tells whether that makes a
  * difference. */
 bool scene_prepare(struct scene *);

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: the latest run of the flow. Out: the edges that come where some planned fences are gone,
+ * found by going on from its state. A fence takes facts away, each by itself, or puts their FENCED
+ * forms there, so a run with fewer fences has all that was there and more, but for such forms; what
+ * these lead to was there before. Only blocks to which more comes are looked at again. Invariant:
+ * behind it the state is that of the latest run, as before.
+ */
+#include "analysis/flow_state.h"
+
+#define SAVED_MOST (UINT64_C(1) << 22) /* words of the sets of all blocks and sites */
+
+static uint64_t row_space(const struct flow_setup *s)
+{
+	return (uint64_t)s->unit->cfg.n * s->row_words;
+}
+
+static uint64_t site_space(const struct flow_setup *s)
+{
+	return (uint64_t)s->handoffs.n * 4 * s->set_words;
+}
+
+static uint64_t *saved_row(const struct flow_setup *s, uint32_t block)
+{
+	return s->saved + (size_t)block * s->row_words;
+}
+
+static uint64_t *saved_site(const struct flow_setup *s, uint32_t site)
+{
+	return s->saved + row_space(s) + (size_t)site * 4 * s->set_words;
+}
+
+/* Once for all that is asked of one run. */
+static void save(struct flow_setup *s)
+{
+	if (s->has_saved)
+		return;
+	if (!s->saved) {
+		s->saved = ARENA_UNSET(s->unit->arena, uint64_t, row_space(s) + site_space(s));
+		s->saved_uncovered = ARENA_NEW(s->unit->arena, uint32_t, s->handoffs.n);
+	}
+	for (uint32_t b = 0; b < s->unit->cfg.n; b++)
+		if (s->reached[b])
+			memcpy(saved_row(s, b), flow_row(s, b), s->row_words * sizeof(*s->in));
+	for (uint32_t i = 0; i < s->handoffs.n; i++) {
+		memcpy(saved_site(s, i), s->sent_own[i].words,
+			4 * s->set_words * sizeof(*s->sent));
+		s->saved_uncovered[i] = s->uncovered_at[i];
+	}
+	s->has_saved = true;
+}
+
+/* Blocks that ran have changed what comes into those behind them, and the sites. */
+static void restore(struct flow_setup *s, struct bits ran)
+{
+	for (uint32_t b = bits_next(ran, 0); b != NONE; b = bits_next(ran, b + 1)) {
+		const struct block *block = &s->unit->cfg.blocks[b];
+
+		for (uint32_t i = 0; i < block->succ.n; i++) {
+			uint32_t to = block->succ.v[i];
+
+			memcpy(flow_row(s, to), saved_row(s, to), s->row_words * sizeof(*s->in));
+		}
+	}
+	for (uint32_t i = 0; i < s->handoffs.n; i++) {
+		memcpy(s->sent_own[i].words, saved_site(s, i),
+			4 * s->set_words * sizeof(*s->sent));
+		s->uncovered_at[i] = s->saved_uncovered[i];
+	}
+}
+
+/* The event of a planned fence: of two at one instruction the one behind it comes last. */
+static struct event *event_of(const struct flow_setup *s, const struct placed_fence *fence)
+{
+	uint32_t b = s->unit->cfg.block_of[fence->before];
+	struct event *found = NULL;
+
+	if (b == NONE)
+		return NULL;
+	for (uint32_t e = flow_first(s, b); e < flow_end(s, b); e++) {
+		if (s->events[e].kind != EVENT_PLACED || s->events[e].insn != fence->before ||
+			s->events[e].fence != fence->kind)
+			continue;
+		found = &s->merged[e];
+		if (!fence->behind)
+			break;
+	}
+	return found;
+}
+
+bool flow_can_lose(const struct flow_setup *s)
+{
+	return !s->trivial && row_space(s) + site_space(s) <= SAVED_MOST;
+}
+
+void flow_solve_less(struct flow_setup *s, const struct placed_fence *gone, uint32_t n,
+	struct flow *flow)
+{
+	struct arena *arena = s->unit->arena;
+	struct event **events = ARENA_NEW(arena, struct event *, n);
+	struct bits ran = bits_new(arena, s->unit->cfg.n);
+	struct edge *edges = s->brief_edges;
+	uint32_t cap = s->brief_cap;
+	bool led = s->led;
+
+	save(s);
+	for (uint32_t i = 0; i < n; i++) {
+		events[i] = event_of(s, &gone[i]);
+		if (!events[i])
+			continue;
+		events[i]->fence = FENCE_NONE;
+		flow_mark_dirty(s, s->unit->cfg.block_of[gone[i].before]);
+	}
+	*flow = (struct flow){0};
+	flow_run(s, ran);
+	flow->incomplete = s->unit->budget->spent;
+	s->brief_edges = s->less_edges; /* those of the latest run are still looked at */
+	s->brief_cap = s->less_cap;
+	flow_collect_edges(s, ran, flow);
+	s->less_edges = s->brief_edges;
+	s->less_cap = s->brief_cap;
+	s->brief_edges = edges;
+	s->brief_cap = cap;
+	for (uint32_t i = 0; i < n; i++)
+		if (events[i])
+			events[i]->fence = gone[i].kind;
+	restore(s, ran);
+	s->led = led;
+}
