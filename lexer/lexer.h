@@ -36,7 +36,10 @@ struct lexer {
 	bool run_has_block;	    /* the last TOK_RUN holds a block */
 	uint32_t seen;		    /* enum seen */
 	struct lexer_counts counts; /* in runs only; the grammar's actions add the others */
-	struct arena *arena;	    /* for hints */
+	const struct span *known; /* the runs of what is read, found by an earlier reading: they are
+				   * not looked for again; NULL: not known */
+	uint32_t nknown;	  /* those that are still to come */
+	struct arena *arena;	  /* for hints */
 	struct hint_comment *hints;
 	uint32_t nhints, hints_cap;
 	struct diags *diags; /* NULL: errors are returned but not explained */

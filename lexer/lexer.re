@@ -424,8 +424,28 @@ static int next_run(struct lexer *lx, struct span *at)
 	return end ? found(lx, lx->in_section ? TOK_DATA : TOK_RUN, begin, end, at) : 0;
 }
 
+/* The same text was read before: what did not begin a run then does not now. */
+static int known_run(struct lexer *lx, struct span *at)
+{
+	uint32_t begin = offset(lx, lx->cursor + strspn(lx->cursor, " \t\r\n\f"));
+
+	while (lx->nknown && lx->known->begin < begin) {
+		lx->known++;
+		lx->nknown--;
+	}
+	if (!lx->nknown || lx->known->begin != begin)
+		return 0;
+	lx->run_has_block = false; /* the nesting was counted then */
+	return found(lx, TOK_RUN, lx->text + begin, lx->text + lx->known->end, at);
+}
+
 int lexer_next(struct lexer *lx, struct span *at)
 {
+	if (lx->known && lx->fresh && lx->depth && !lx->in_section) {
+		int run = known_run(lx, at);
+
+		return run ? run : scan(lx, at);
+	}
 	int kind = lx->runs && lx->fresh && lx->depth ? next_run(lx, at) : 0;
 
 	if (kind)

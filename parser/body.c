@@ -20,14 +20,20 @@ static uint32_t name_id(struct build *b, struct slice text)
 
 void build_body_begin(struct build *b)
 {
-	scope_init(&b->scope, b->arena, b->names, b->fn);
-	scope_open(&b->scope); /* parameters; the body is the same block (ISA 5.4) */
 	uint32_t n = b->module->functions[b->fn->index].ninsns;
 
+	scope_init(&b->scope, b->arena, b->names, b->fn, n);
+	scope_open(&b->scope); /* parameters; the body is the same block (ISA 5.4) */
 	b->fn->module = b->module;
 	b->fn->insns = ARENA_NEW(b->arena, struct insn, n); /* as many as the scan has counted */
 	b->insns_cap = n;
-	b->operands_cap = n < UINT32_MAX / 3 ? 3 * n : n; /* a guess that saves copies */
+	/* a guess that saves copies: of short instructions, or of long lists of registers */
+	const struct span *body = &b->module->functions[b->fn->index].body;
+	uint32_t listed = (body->end - body->begin) / 10;
+
+	b->operands_cap = n < UINT32_MAX / 3 ? 3 * n : n;
+	if (b->operands_cap < listed)
+		b->operands_cap = listed;
 	b->fn->operands = ARENA_NEW(b->arena, struct operand, b->operands_cap);
 	b->loc = b->pragma_begin = b->last_label = NONE;
 }
@@ -342,9 +348,7 @@ void build_instruction(struct build *b, struct span at)
 
 	insn.mods = all_mods(b, entry, &insn.nmods);
 	insn.count = b->nstack;
-	build_group(b, OPERAND_LIST, b->nstack, at);
-	insn.first = b->stack[0].operand.first;
-	b->nstack = 0;
+	insn.first = build_settle(b, b->nstack);
 	ARENA_PUSH(b->arena, b->fn->insns, b->fn->ninsns, b->insns_cap, insn);
 	b->guarded = false;
 	b->pragma_begin = b->last_label = NONE;

@@ -75,6 +75,8 @@ struct build {
 	struct declaration declaration;
 	struct header header;
 	uint32_t function; /* index of the function at hand, NONE outside */
+	struct span *runs; /* of its body, if that is only checked */
+	uint32_t nruns, runs_cap;
 	struct span function_at;
 
 	struct pending *stack;
@@ -98,6 +100,10 @@ struct build {
 	uint32_t **table_entries; /* by table: its v, still to be written */
 	uint32_t ntable_entries, table_entries_cap;
 };
+
+/* The last n operands leave the stack for the function, side by side; returns the first one's
+ * number. */
+uint32_t build_settle(struct build *, uint32_t n);
 
 /* For tests: the same as parse.h's, but every token goes through the grammar. */
 bool parse_modules_by_tokens(struct source *, struct arena *, struct names *, struct modules *);

@@ -193,6 +193,8 @@ struct function_info {
 	bool may_unknown; /* an opcode that opcodes.def lacks */
 	uint32_t ninsns;  /* instructions */
 	uint32_t nmemory; /* those that, going by the opcode, may touch shared or global memory */
+	const struct span *runs; /* of ordinary statements in the body, in order of the text; NULL: not kept */
+	uint32_t nruns;
 };
 
 struct function { /* one body, parsed; freed after use */

@@ -341,6 +341,21 @@ void build_body(struct build *b, struct span brace)
 	b->muted = true;
 	b->lexer.seen = 0;
 	b->lexer.counts = (struct lexer_counts){0};
+	b->nruns = 0;
+}
+
+/* For the reading that builds the body; most bodies with nothing of this are never read again. */
+static void keep_runs(struct build *b, struct function_info *fn)
+{
+	const uint32_t wanted = SEEN_ASYNC | SEEN_FENCE | SEEN_HINT | SEEN_CALL | SEEN_UNKNOWN;
+
+	if (!b->lexer.runs || !b->nruns || !(b->lexer.seen & wanted))
+		return;
+	struct span *runs = ARENA_NEW(b->arena, struct span, b->nruns);
+
+	memcpy(runs, b->runs, b->nruns * sizeof(*runs));
+	fn->runs = runs;
+	fn->nruns = b->nruns;
 }
 
 void build_body_end(struct build *b, struct span body)
@@ -362,6 +377,7 @@ void build_body_end(struct build *b, struct span body)
 	fn->may_unknown = seen & SEEN_UNKNOWN;
 	fn->ninsns = b->lexer.counts.instructions;
 	fn->nmemory = b->lexer.counts.memory;
+	keep_runs(b, fn);
 	if (fn->symbol != NONE)
 		current(b)->symbols[fn->symbol].target = b->function;
 	b->function = NONE;

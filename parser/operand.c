@@ -28,10 +28,8 @@ static bool is_branch(const struct build *b)
 	return build_op(b) == OP_bra || build_op(b) == OP_brx;
 }
 
-void build_group(struct build *b, enum operand_kind kind, uint32_t n, struct span at)
+uint32_t build_settle(struct build *b, uint32_t n)
 {
-	if (b->muted)
-		return;
 	struct function *fn = b->fn;
 	uint32_t first = fn->noperands;
 
@@ -45,6 +43,14 @@ void build_group(struct build *b, enum operand_kind kind, uint32_t n, struct spa
 					.operand = fn->noperands, .required = is_branch(b)});
 		ARENA_PUSH(b->arena, fn->operands, fn->noperands, b->operands_cap, *child);
 	}
+	return first;
+}
+
+void build_group(struct build *b, enum operand_kind kind, uint32_t n, struct span at)
+{
+	if (b->muted)
+		return;
+	uint32_t first = build_settle(b, n);
 	struct pending *parent = build_push(b, kind, at);
 
 	parent->operand.first = first;

@@ -124,6 +124,8 @@ bool parse_function(const struct module *module, uint32_t index, struct arena *a
 
 	start(&b, module->source, module->functions[index].at, arena, module->names, diags);
 	b.lexer.runs = true;
+	b.lexer.known = module->functions[index].runs;
+	b.lexer.nknown = module->functions[index].nruns;
 	return build_function_ir(&b, module, index, fn);
 }
 

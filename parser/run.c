@@ -7,11 +7,13 @@
  */
 #include "parser/build.h"
 
+#include <endian.h>
 #include <string.h>
 
 struct walk {
 	struct build *b;
 	const char *p;
+	bool branches; /* the instruction under way: its operands may be labels */
 };
 
 static bool is_blank(char c)
@@ -24,10 +26,14 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* Letters, digits, `_` and `$`: a bit for each byte. */
 static bool is_follow(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-	       c == '$';
+	static const uint64_t follows[4] = {
+		UINT64_C(0x03ff001000000000), UINT64_C(0x07fffffe87fffffe), 0, 0};
+	unsigned char i = (unsigned char)c;
+
+	return follows[i / 64] >> (i % 64) & 1;
 }
 
 static void skip_blanks(struct walk *w)
@@ -80,6 +86,51 @@ static void number(struct walk *w)
 		build_unary(w->b, '-', span_from(w, begin));
 }
 
+#define EACH_BYTE UINT64_C(0x0101010101010101)
+
+/* 0x80 in each byte of ASCII that lies in [lo, hi]. */
+static uint64_t bytes_within(uint64_t word, unsigned char lo, unsigned char hi)
+{
+	return (word + EACH_BYTE * (0x80u - lo)) & ~(word + EACH_BYTE * (0x7fu - hi)) &
+	       EACH_BYTE * 0x80;
+}
+
+/* How many bytes of the word, from its lowest on, are letters, digits or `_`, `%` in front. */
+static uint32_t name_length(uint64_t word)
+{
+	uint64_t follows = bytes_within(word, '0', '9') | bytes_within(word, '_', '_') |
+			   bytes_within(word | EACH_BYTE * 0x20, 'a', 'z') | 0x80;
+
+	return follows == EACH_BYTE * 0x80
+		       ? 8
+		       : (uint32_t)__builtin_ctzll(~follows & EACH_BYTE * 0x80) / 8;
+}
+
+/* Most operands are registers that were named before, in less than eight bytes. */
+static bool known_register(struct walk *w, struct operand *o)
+{
+	const struct build *b = w->b;
+	uint64_t word;
+
+	if (*w->p != '%' || b->lexer.end - w->p < 8 || w->branches)
+		return false;
+	memcpy(&word, w->p, sizeof(word));
+	word = le64toh(word);
+	uint32_t n = name_length(word);
+
+	if (n == 8 || w->p[n] == '.' || w->p[n] == '$')
+		return false;
+	uint32_t reg = scope_recall(&b->scope, word & ((UINT64_C(1) << 8 * n) - 1), 0);
+
+	if (reg == NONE)
+		return false;
+	const char *begin = w->p;
+
+	w->p += n;
+	*o = (struct operand){.kind = OPERAND_REG, .id = reg, .at = span_from(w, begin)};
+	return true;
+}
+
 static bool is_number(const struct walk *w)
 {
 	return is_digit(*w->p) || *w->p == '-';
@@ -87,6 +138,12 @@ static bool is_number(const struct walk *w)
 
 static void name(struct walk *w)
 {
+	struct pending known = {0};
+
+	if (known_register(w, &known.operand)) {
+		ARENA_PUSH(w->b->arena, w->b->stack, w->b->nstack, w->b->stack_cap, known);
+		return;
+	}
 	struct span at = word(w);
 
 	if (*w->p == '.') {
@@ -110,11 +167,20 @@ static void element(struct walk *w)
 /* Behind the opening bracket; takes the closing one. */
 static void group(struct walk *w, const char *begin, enum operand_kind kind, char close)
 {
-	uint32_t n = 0;
+	struct build *b = w->b;
+	uint32_t first = b->fn->noperands, n = 0;
 
 	if (!take(w, close)) {
 		do {
-			element(w);
+			struct operand known;
+
+			if (known_register(w, &known)) {
+				ARENA_PUSH(b->arena, b->fn->operands, b->fn->noperands,
+					b->operands_cap, known);
+			} else {
+				element(w);
+				build_settle(b, 1);
+			}
 			n++;
 		} while (take(w, ','));
 		skip_blanks(w);
@@ -124,9 +190,12 @@ static void group(struct walk *w, const char *begin, enum operand_kind kind, cha
 
 	while (is_blank(end[-1]))
 		end--;
-	build_group(w->b, kind, n,
-		(struct span){
-			(uint32_t)(begin - w->b->lexer.text), (uint32_t)(end - w->b->lexer.text)});
+	struct operand *parent = &build_push(b, kind,
+		(struct span){(uint32_t)(begin - b->lexer.text), (uint32_t)(end - b->lexer.text)})
+					  ->operand;
+
+	parent->first = first;
+	parent->count = n;
 }
 
 static void list(struct walk *w)
@@ -214,6 +283,7 @@ static void instruction(struct walk *w, const char *begin)
 	while (!is_blank(*w->p) && *w->p != ';')
 		w->p++;
 	build_opcode(w->b, span_from(w, opcode));
+	w->branches = build_op(w->b) == OP_bra || build_op(w->b) == OP_brx;
 	skip_blanks(w);
 	while (*w->p != ';') {
 		operand(w);
@@ -330,11 +400,13 @@ static void statement(struct walk *w)
 
 void build_run(struct build *b, struct span at)
 {
-	struct walk w = {b, b->lexer.text + at.begin};
+	struct walk w = {.b = b, .p = b->lexer.text + at.begin};
 	const char *end = b->lexer.text + at.end;
 
-	if (!b->fn)
+	if (!b->fn) {
+		ARENA_PUSH(b->arena, b->runs, b->nruns, b->runs_cap, at);
 		return;
+	}
 	while (skip_blanks(&w), w.p < end)
 		statement(&w);
 }

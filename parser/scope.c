@@ -7,9 +7,19 @@
 #include "parser/scope.h"
 #include "parser/words.h"
 
-void scope_init(struct scope *scope, struct arena *arena, struct names *names, struct function *fn)
+#include <endian.h>
+#include <string.h>
+
+enum { RECENT_LEAST = 4, RECENT_MOST = 12 }; /* bits of the hash */
+
+void scope_init(struct scope *scope, struct arena *arena, struct names *names, struct function *fn,
+	uint32_t ninsns)
 {
 	*scope = (struct scope){.arena = arena, .names = names, .fn = fn};
+	scope->recent_bits = RECENT_LEAST;
+	while (scope->recent_bits < RECENT_MOST && ninsns >> scope->recent_bits)
+		scope->recent_bits++;
+	scope->recent = ARENA_NEW(arena, struct recent, 1u << scope->recent_bits);
 	names_forget(names);
 }
 
@@ -20,6 +30,56 @@ static uint32_t name_id(struct scope *scope, const char *text, size_t size)
 	if (name == NONE)
 		longjmp(*scope->arena->on_failure, 1);
 	return name;
+}
+
+static bool packs(size_t size)
+{
+	return size > 0 && size <= sizeof(((struct recent *)0)->text);
+}
+
+static uint64_t load(const char *p, size_t size)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, p, size);
+	return le64toh(word);
+}
+
+/* The text without a read beyond its ends: two loads that overlap, the second shifted into place.
+ */
+static struct recent packed(const char *text, size_t size)
+{
+	if (size > 8)
+		return (struct recent){
+			.text = {load(text, 8), load(text + size - 8, 8) >> 8 * (16 - size)}};
+	if (size >= 4)
+		return (struct recent){
+			.text = {load(text, 4) | load(text + size - 4, 4) >> 8 * (8 - size) << 32,
+				0}};
+	return (struct recent){.text = {load(text, 1) | load(text + size / 2, 1) << 8 * (size / 2) |
+						load(text + size - 1, 1) << 8 * (size - 1),
+				       0}};
+}
+
+static void remember(struct scope *scope, const char *text, size_t size, uint32_t reg)
+{
+	if (!packs(size))
+		return;
+	struct recent r = packed(text, size);
+
+	r.reg = reg;
+	r.generation = scope->generation;
+	*scope_recent(scope, r.text[0], r.text[1]) = r;
+}
+
+/* The name means something else from here on. */
+static void forget(struct scope *scope, const char *text, size_t size)
+{
+	if (!packs(size))
+		return;
+	struct recent r = packed(text, size);
+
+	*scope_recent(scope, r.text[0], r.text[1]) = (struct recent){.text = {0, 0}};
 }
 
 static uint32_t local_of(struct scope *scope, uint32_t name)
@@ -97,8 +157,11 @@ void scope_close(struct scope *scope, uint32_t **table_entries)
 	while (scope->nbindings > block.nbindings) {
 		struct binding *binding = &scope->bindings[--scope->nbindings];
 
+		struct slice name = names_text(scope->names, scope->locals[binding->local].name);
+
 		scope->generation += binding->kind == BINDING_RANGE;
 		scope->locals[binding->local].binding = binding->previous;
+		forget(scope, name.text, name.size);
 	}
 }
 
@@ -111,6 +174,7 @@ static void bind(struct scope *scope, const char *text, size_t size, struct bind
 	local->binding = scope->nbindings;
 	ARENA_PUSH(scope->arena, scope->bindings, scope->nbindings, scope->bindings_cap, binding);
 	scope->generation += binding.kind == BINDING_RANGE;
+	forget(scope, text, size);
 }
 
 static uint32_t new_reg(
@@ -239,7 +303,7 @@ struct resolved scope_find(struct scope *scope, const char *text, size_t size)
 	return scope_find_name(scope, name_id(scope, text, size), text, size);
 }
 
-struct resolved scope_find_name(struct scope *scope, uint32_t name, const char *text, size_t size)
+static struct resolved find_name(struct scope *scope, uint32_t name, const char *text, size_t size)
 {
 	uint32_t local = local_of(scope, name);
 	uint32_t newest = scope->locals[local].instance;
@@ -268,6 +332,15 @@ struct resolved scope_find_name(struct scope *scope, uint32_t name, const char *
 
 	return (struct resolved){
 		binding->kind == BINDING_REG ? RESOLVED_REG : RESOLVED_SYMBOL, binding->id};
+}
+
+struct resolved scope_find_name(struct scope *scope, uint32_t name, const char *text, size_t size)
+{
+	struct resolved found = find_name(scope, name, text, size);
+
+	if (found.kind == RESOLVED_REG)
+		remember(scope, text, size, found.id);
+	return found;
 }
 
 bool scope_add_label(

@@ -47,6 +47,12 @@ struct open_block {
 	uint32_t nbindings, nlabels, nreferences; /* when it was opened */
 };
 
+/* A register's name of up to 16 bytes as it was found last, zeros behind it. */
+struct recent {
+	uint64_t text[2];
+	uint32_t reg, generation;
+};
+
 struct scope {
 	struct arena *arena;
 	struct names *names;
@@ -65,7 +71,10 @@ struct scope {
 	uint32_t nblocks, blocks_cap;
 	uint32_t nscopes, nranges;
 	uint32_t generation; /* counts ranges that came and went */
-	bool digit_prefixes; /* a range's prefix ends in a digit: `%r1<4>` */
+	struct recent
+		*recent; /* by hash of the text; a declaration of the same name empties its place */
+	uint32_t recent_bits; /* of the hash */
+	bool digit_prefixes;  /* a range's prefix ends in a digit: `%r1<4>` */
 	uint32_t regs_cap, labels_cap;
 };
 
@@ -74,7 +83,8 @@ struct resolved {
 	uint32_t id;
 };
 
-void scope_init(struct scope *, struct arena *, struct names *, struct function *);
+/* `ninsns`: of the body, more or less. */
+void scope_init(struct scope *, struct arena *, struct names *, struct function *, uint32_t ninsns);
 void scope_open(struct scope *);
 /* Closes the innermost block; `table_entries` has the entries of each table, to be written. */
 void scope_close(struct scope *, uint32_t **table_entries);
@@ -90,6 +100,23 @@ void scope_add_symbol(struct scope *, const char *text, size_t size, uint32_t sy
 struct resolved scope_find(struct scope *, const char *text, size_t size);
 /* The same where the name's number is known. */
 struct resolved scope_find_name(struct scope *, uint32_t name, const char *text, size_t size);
+/* Where a text is kept. */
+static inline struct recent *scope_recent(const struct scope *scope, uint64_t first, uint64_t rest)
+{
+	uint64_t hash = (first ^ rest << 7) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &scope->recent[hash >> (64 - scope->recent_bits)];
+}
+/* The register that was found under the text of these two words, if nothing has come between that
+ * could change it, or NONE. */
+static inline uint32_t scope_recall(const struct scope *scope, uint64_t first, uint64_t rest)
+{
+	const struct recent *r = scope_recent(scope, first, rest);
+
+	return r->text[0] == first && r->text[1] == rest && r->generation == scope->generation
+		       ? r->reg
+		       : NONE;
+}
 /* Adds a label before the instruction that comes next; false when the block has one of that name.
  */
 bool scope_add_label(
