@@ -23,6 +23,8 @@ uint64_t range_gcd(uint64_t a, uint64_t b)
 /* The least number >= 0 congruent to v. */
 static uint64_t residue(wide v, uint64_t modulus)
 {
+	if (!(modulus & (modulus - 1))) /* a power of two, most of the time */
+		return (uint64_t)v & (modulus - 1);
 	wide r = v % (wide)modulus;
 
 	return (uint64_t)(r < 0 ? r + (wide)modulus : r);
@@ -40,7 +42,7 @@ struct value range_span(int64_t lo, int64_t hi, uint64_t stride)
 	if (lo >= hi || !stride) {
 		v.hi = lo;
 		v.stride = 0;
-	} else {
+	} else if (stride > 1) {
 		v.hi = hi - (int64_t)residue((wide)hi - lo, stride);
 		if (v.hi == lo)
 			v.stride = 0;
@@ -50,7 +52,7 @@ struct value range_span(int64_t lo, int64_t hi, uint64_t stride)
 
 struct value range_constant(int64_t c)
 {
-	return range_span(c, c, 0);
+	return (struct value){.base = BASE_NUMBER, .lo = c, .hi = c};
 }
 
 struct value range_empty(void)

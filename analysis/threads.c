@@ -330,7 +330,7 @@ static bool node_number(struct look *l, uint32_t node, uint64_t *out)
 }
 
 /* Of one thread, or of the lanes of its warp if they agree: any of them may be the elected one. */
-static enum truth holds(const struct values *vs, struct thread t, uint32_t node)
+static enum truth compute(const struct values *vs, struct thread t, uint32_t node)
 {
 	uint32_t from = t.elected ? t.tid & ~UINT32_C(31) : t.tid,
 		 to = t.elected ? from + 31 : t.tid;
@@ -346,6 +346,30 @@ static enum truth holds(const struct values *vs, struct thread t, uint32_t node)
 		all = v ? TRUTH_YES : TRUTH_NO;
 	}
 	return all;
+}
+
+/* By node and thread, or warp of the elected one: 0 not asked yet, or 1 + the truth. The same few
+ * predicates are asked about for every thread on every way. */
+struct kept_truths {
+	uint8_t of_thread[THREADS_MAX / 4], of_elected[THREADS_MAX / 32 / 4]; /* two bits each */
+};
+
+static enum truth holds(const struct values *vs, struct thread t, uint32_t node)
+{
+	struct values *m = (struct values *)(uintptr_t)vs; /* what is kept changes no answer */
+
+	if (node == NONE || node >= vs->nsolved || t.tid >= THREADS_MAX)
+		return compute(vs, t, node);
+	if (!m->truths)
+		m->truths = ARENA_NEW(m->arena, struct kept_truths *, m->nsolved);
+	if (!m->truths[node])
+		m->truths[node] = ARENA_NEW(m->arena, struct kept_truths, 1);
+	uint32_t i = t.elected ? t.tid / 32 : t.tid, shift = i % 4 * 2;
+	uint8_t *kept = t.elected ? m->truths[node]->of_elected : m->truths[node]->of_thread;
+
+	if (!(kept[i / 4] >> shift & 3))
+		kept[i / 4] |= (uint8_t)((1 + compute(vs, t, node)) << shift);
+	return (enum truth)((kept[i / 4] >> shift & 3) - 1);
 }
 
 static enum truth opposite(enum truth t, bool negated)

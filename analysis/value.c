@@ -82,6 +82,7 @@ int value_decided(const struct values *vs, uint32_t insn)
 		vs->cfg->block_of[insn] == NONE)
 		return -1;
 	context_at_block(cache_of(vs), vs->cfg->block_of[insn], &context);
+	context_begin(cache_of(vs), &context, 0);
 	struct value v = context_apply(&context, guard, vs->at[guard]);
 
 	if (!range_is_empty(&v) && v.lo != v.hi && vs->ssa.nodes[guard].kind == NODE_DEF &&

@@ -101,16 +101,27 @@ static bool is_current(const struct values *vs, struct implied *known, uint32_t 
 void context_copy(struct context *context, const struct context *from)
 {
 	context->n = from ? from->n : 0;
+	context->all = from ? from->all : 0;
 	if (context->n)
 		memcpy(context->v, from->v, sizeof(*from->v) * from->n);
 }
 
-static void append(struct context *context, const struct constraint *v, uint32_t n)
+static void append(struct context *context, const struct constraint *v, uint32_t n, uint64_t mask)
 {
 	if (n > CONTEXT_MAX - context->n)
 		n = CONTEXT_MAX - context->n;
 	memcpy(context->v + context->n, v, sizeof(*v) * n);
 	context->n += n;
+	context->all |= mask;
+}
+
+static uint64_t mask_of(const struct constraint *v, uint32_t n)
+{
+	uint64_t mask = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		mask |= UINT64_C(1) << (v[i].node % 64);
+	return mask;
 }
 
 void context_add(struct values *vs, struct context *context, uint32_t predicate, bool holds)
@@ -126,8 +137,9 @@ void context_add(struct values *vs, struct context *context, uint32_t predicate,
 		struct context fresh = {.v = room};
 
 		context_derive(vs, &fresh, predicate, holds);
+		known->mask[holds] = mask_of(fresh.v, fresh.n);
 		if (!known->slice.n) {
-			append(context, fresh.v, fresh.n);
+			append(context, fresh.v, fresh.n, known->mask[holds]);
 			return;
 		}
 		if (fresh.n > known->cap[holds]) {
@@ -138,7 +150,52 @@ void context_add(struct values *vs, struct context *context, uint32_t predicate,
 		known->n[holds] = fresh.n;
 		known->looked[holds] = vs->clock + 1;
 	}
-	append(context, known->v[holds], known->n[holds]);
+	append(context, known->v[holds], known->n[holds], known->mask[holds]);
+}
+
+/* ---- does a condition matter to a register? ---- */
+
+void context_begin(struct values *vs, struct context *context, uint32_t own)
+{
+	context->own = own;
+	context->serial = ++vs->serial;
+	context->mask = mask_of(context->v + own, context->n - own);
+}
+
+bool node_is_computed(const struct values *vs, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+
+	return n->kind == NODE_DEF && n->previous == NONE &&
+	       insn_is_arithmetic(&vs->fn->insns[n->insn]);
+}
+
+static bool is_restricted(const struct context *context, uint32_t node)
+{
+	if (!(context->mask >> (node % 64) & 1))
+		return false;
+	for (uint32_t i = context->own; i < context->n; i++)
+		if (context->v[i].node == node)
+			return true;
+	return false;
+}
+
+bool context_matters(
+	struct values *vs, const struct context *context, uint32_t node, uint32_t depth)
+{
+	uint32_t *mark = &vs->marks[node];
+
+	if (*mark >> 1 == context->serial)
+		return *mark & 1;
+	bool yes = is_restricted(context, node);
+
+	if (!yes && node_is_computed(vs, node)) {
+		yes = !depth; /* who knows */
+		for (uint32_t i = vs->read_at[node]; !yes && i < vs->read_at[node + 1]; i++)
+			yes = context_matters(vs, context, vs->reads[i], depth - 1);
+	}
+	*mark = context->serial << 1 | yes;
+	return yes;
 }
 
 /* ---- places ---- */
@@ -157,6 +214,7 @@ static void add_branch(struct values *vs, struct context *context, uint32_t bran
 void context_at_block(struct values *vs, uint32_t block, struct context *context)
 {
 	context->n = 0;
+	context->all = 0;
 	for (uint32_t b = vs->control[block], steps = 0; b != NONE && steps < CONTROLS_MAX;
 		steps++) {
 		if (context->n >= CONTEXT_MAX)
@@ -192,6 +250,8 @@ void context_at_edge(struct values *vs, uint32_t from, uint32_t to, struct conte
 
 struct value context_apply(const struct context *context, uint32_t node, struct value v)
 {
+	if (!(context->all >> (node % 64) & 1))
+		return v;
 	for (uint32_t i = 0; i < context->n; i++) {
 		const struct constraint *c = &context->v[i];
 

@@ -3,57 +3,56 @@
 #include "analysis/regs.h"
 #include "analysis/value_private.h"
 
+#define UNSIGNED(n)                                                                                \
+	{                                                                                          \
+		n, false, false                                                                    \
+	}
+#define SIGNED(n)                                                                                  \
+	{                                                                                          \
+		n, true, false                                                                     \
+	}
+#define FLOAT(n)                                                                                   \
+	{                                                                                          \
+		n, false, true                                                                     \
+	} /* of f16x2 and the like: no number that these files could read */
+
+/* By modifier; bits 0: no type. */
+static const struct type types[MOD_COUNT] = {
+	[MOD_pred] = UNSIGNED(1),
+	[MOD_u8] = UNSIGNED(8),
+	[MOD_b8] = UNSIGNED(8),
+	[MOD_s8] = SIGNED(8),
+	[MOD_u16] = UNSIGNED(16),
+	[MOD_b16] = UNSIGNED(16),
+	[MOD_s16] = SIGNED(16),
+	[MOD_u32] = UNSIGNED(32),
+	[MOD_b32] = UNSIGNED(32),
+	[MOD_s32] = SIGNED(32),
+	[MOD_u64] = UNSIGNED(64),
+	[MOD_b64] = UNSIGNED(64),
+	[MOD_s64] = SIGNED(64),
+	[MOD_f16] = FLOAT(16),
+	[MOD_bf16] = FLOAT(16),
+	[MOD_f32] = FLOAT(32),
+	[MOD_tf32] = FLOAT(32),
+	[MOD_f16x2] = FLOAT(32),
+	[MOD_bf16x2] = FLOAT(32),
+	[MOD_u16x2] = FLOAT(32),
+	[MOD_s16x2] = FLOAT(32),
+	[MOD_f64] = FLOAT(64),
+};
+
 struct type type_of_modifier(uint16_t mod)
 {
-	switch (mod) {
-	case MOD_pred:
-		return (struct type){1, false, false};
-	case MOD_u8:
-	case MOD_b8:
-		return (struct type){8, false, false};
-	case MOD_s8:
-		return (struct type){8, true, false};
-	case MOD_u16:
-	case MOD_b16:
-		return (struct type){16, false, false};
-	case MOD_s16:
-		return (struct type){16, true, false};
-	case MOD_u32:
-	case MOD_b32:
-		return (struct type){32, false, false};
-	case MOD_s32:
-		return (struct type){32, true, false};
-	case MOD_u64:
-	case MOD_b64:
-		return (struct type){64, false, false};
-	case MOD_s64:
-		return (struct type){64, true, false};
-	case MOD_f16:
-	case MOD_bf16:
-		return (struct type){16, false, true};
-	case MOD_f32:
-	case MOD_tf32:
-	case MOD_f16x2:
-	case MOD_bf16x2:
-	case MOD_u16x2:
-	case MOD_s16x2:
-		return (struct type){32, false, true}; /* no number that this file could read */
-	case MOD_f64:
-		return (struct type){64, false, true};
-	default:
-		return (struct type){0, false, false};
-	}
+	return mod < MOD_COUNT ? types[mod] : types[MOD_UNKNOWN];
 }
 
 struct type insn_type(const struct insn *insn, uint32_t k)
 {
-	for (uint32_t i = 0; i < insn->nmods; i++) {
-		struct type type = type_of_modifier(insn->mods[i]);
-
-		if (type.bits && !k--)
-			return type;
-	}
-	return (struct type){0, false, false};
+	for (uint32_t i = 0; i < insn->nmods; i++)
+		if (types[insn->mods[i]].bits && !k--)
+			return types[insn->mods[i]];
+	return types[MOD_UNKNOWN];
 }
 
 const struct operand *insn_source(const struct function *fn, const struct insn *insn, uint32_t k)

@@ -34,7 +34,9 @@ static struct value select(const struct operation *op)
 			context_add(vs, &context, node, (k == 0) != p->negated);
 		if (op->e.context && (op->e.context->place || op->e.context->outer)) {
 			context.outer = op->e.context;
-			place_begin(vs, &context, op->e.context->n);
+			context_begin(vs, &context, op->e.context->n);
+		} else {
+			context_begin(vs, &context, 0);
 		}
 		arm.e.context = &context;
 		arm.e.depth = op->e.depth > 4 ? op->e.depth : 4;
@@ -256,13 +258,14 @@ static struct value join_inputs(struct values *vs, uint32_t node, bool around)
 		if (input >= vs->nsolved || range_is_empty(&vs->at[input]) ||
 			(!around && trips_is_back_edge(vs, n->block, i)))
 			continue;
-		if (range_is_top(&vs->at[input], bits) && vs->ssa.nodes[input].kind == NODE_DEF &&
-			!insn_is_arithmetic(&vs->fn->insns[vs->ssa.nodes[input].insn]))
-			context.n = 0;
-		else
+		struct value v = vs->at[input];
+
+		if (!range_is_top(&v, bits) || vs->ssa.nodes[input].kind != NODE_DEF ||
+			insn_is_arithmetic(&vs->fn->insns[vs->ssa.nodes[input].insn])) {
 			context_at_edge(vs, block->pred.v[i], n->block, &context);
-		struct value v =
-			evaluate_register((struct evaluation){vs, &context, 6, &fuel}, input);
+			context_begin(vs, &context, 0);
+			v = evaluate_register((struct evaluation){vs, &context, 6, &fuel}, input);
+		}
 
 		out = values_join(vs, &out, &v, bits);
 		if (range_is_top(&out, bits))
@@ -308,6 +311,7 @@ struct value evaluate_node(struct evaluation e, uint32_t node)
 	context_copy(&context, e.context);
 	if (guard != NONE && guard < vs->nsolved)
 		context_add(vs, &context, guard, insn->guard_negated);
+	context_begin(vs, &context, 0);
 	struct value old =
 		evaluate_register((struct evaluation){vs, &context, 4, &fuel}, n->previous);
 

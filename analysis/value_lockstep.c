@@ -305,21 +305,28 @@ static bool recognise(struct lockstep *l, const struct insn *insn)
 /* The form is looked for once per instruction: most have it not. */
 static bool has_form(struct values *vs, struct lockstep *l, const struct insn *insn)
 {
+	*l = (struct lockstep){.vs = vs};
+	if (recognise(l, insn))
+		return true;
 	if (!vs->plain)
 		vs->plain = ARENA_NEW(vs->arena, bool, vs->fn->ninsns + 1);
-	bool *plain = &vs->plain[insn - vs->fn->insns];
+	vs->plain[insn - vs->fn->insns] = true;
+	return false;
+}
 
-	if (!*plain)
-		*plain = !recognise(l, insn);
-	return !*plain;
+static bool is_plain(const struct values *vs, const struct insn *insn)
+{
+	if (insn->op != OP_add && insn->op != OP_sub && insn->op != OP_mad)
+		return true;
+	return vs->plain && vs->plain[insn - vs->fn->insns];
 }
 
 uint32_t lockstep_reads(struct values *vs, const struct insn *insn, uint32_t *nodes)
 {
-	struct lockstep l = {.vs = vs};
+	struct lockstep l;
 	uint32_t n = 0;
 
-	if (!has_form(vs, &l, insn))
+	if (is_plain(vs, insn) || !has_form(vs, &l, insn))
 		return 0;
 	for (uint32_t b = 0; b < l.nbases; b++)
 		if (l.bases[b].node != NONE)
@@ -343,9 +350,9 @@ static struct value add(struct values *vs, const struct value *a, const struct v
 bool lockstep_evaluate(struct evaluation e, const struct insn *insn, struct value *out)
 {
 	struct values *vs = e.values;
-	struct lockstep l = {.vs = vs};
+	struct lockstep l;
 
-	if (!has_form(vs, &l, insn))
+	if (is_plain(vs, insn) || !has_form(vs, &l, insn))
 		return false;
 	struct value sum = range_empty(), rounds = range_span(0, (int64_t)(l.k * (l.d - 1)), l.k);
 

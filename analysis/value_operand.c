@@ -141,7 +141,7 @@ struct value evaluate_under(struct evaluation e, uint32_t node)
 
 	/* only pure arithmetic depends on nothing but its operands, as they are at the place of use
 	 */
-	if (!place_is_computed(vs, node) || range_is_empty(&v))
+	if (!node_is_computed(vs, node) || range_is_empty(&v))
 		return v;
 	if (!e.depth || (e.fuel && !*e.fuel)) {
 		vs->cuts++;
@@ -157,6 +157,8 @@ struct value evaluate_under(struct evaluation e, uint32_t node)
 	return range_meet(&v, &again, node_bits(vs, node));
 }
 
+enum { MATTERS_DEPTH = 16 };
+
 struct value evaluate_register(struct evaluation e, uint32_t node)
 {
 	const struct values *vs = e.values;
@@ -167,6 +169,8 @@ struct value evaluate_register(struct evaluation e, uint32_t node)
 		return vs->at[node];
 	if (e.context->place || e.context->outer)
 		return place_register(e, node);
+	if (e.depth && !context_matters(e.values, e.context, node, MATTERS_DEPTH))
+		return vs->at[node];
 	return evaluate_under(e, node);
 }
 
@@ -190,16 +194,16 @@ struct value evaluate_operand(struct evaluation e, uint32_t insn, const struct o
 		if (fn->regs[o->id].vector > 1 || o->component)
 			return any(bits);
 		struct value v = evaluate_register(e, vs->ssa.node_of[o - fn->operands]);
-		struct value zero = range_constant(0), offset = range_constant(o->imm);
 
-		if (o->negated && bits > 1)
-			v = range_sub(&zero, &v, bits);
-		if (o->negated && bits == 1) {
-			zero = range_constant(1);
-			v = range_sub(&zero, &v, 8);
+		if (o->negated) {
+			struct value from = range_constant(bits == 1);
+
+			v = range_sub(&from, &v, bits == 1 ? 8 : bits);
 		}
 		if (!o->imm)
 			return v;
+		struct value offset = range_constant(o->imm);
+
 		return v.base == BASE_DESCRIPTOR ? any(64) : range_add(&v, &offset, bits);
 	}
 	case OPERAND_MEM: {

@@ -24,7 +24,6 @@ struct places {
 	struct context **of_guard;
 	struct memo memo;
 	uint32_t nplaces;
-	uint32_t serial, *marks; /* by node: serial of the context asked about, and the answer */
 };
 
 /* ---- kept values ---- */
@@ -84,50 +83,7 @@ static void keep(struct values *vs, uint64_t key, const struct value *v)
 	ARENA_PUSH(vs->arena, memo->v, memo->nv, memo->v_cap, *v);
 }
 
-/* ---- does a condition matter to a register? ---- */
-
-bool place_is_computed(const struct values *vs, uint32_t node)
-{
-	const struct node *n = &vs->ssa.nodes[node];
-
-	return n->kind == NODE_DEF && n->previous == NONE &&
-	       insn_is_arithmetic(&vs->fn->insns[n->insn]);
-}
-
-static bool is_restricted(const struct context *context, uint32_t node)
-{
-	if (!(context->mask >> (node % 64) & 1))
-		return false;
-	for (uint32_t i = context->own; i < context->n; i++)
-		if (context->v[i].node == node)
-			return true;
-	return false;
-}
-
-static bool matters(struct values *vs, const struct context *context, uint32_t node, uint32_t depth)
-{
-	uint32_t *mark = &vs->places->marks[node];
-	bool yes = is_restricted(context, node);
-
-	if (*mark >> 1 == context->serial)
-		return *mark & 1;
-	if (!yes && place_is_computed(vs, node)) {
-		yes = !depth; /* who knows */
-		for (uint32_t i = vs->read_at[node]; !yes && i < vs->read_at[node + 1]; i++)
-			yes = matters(vs, context, vs->reads[i], depth - 1);
-	}
-	*mark = context->serial << 1 | yes;
-	return yes;
-}
-
-void place_begin(struct values *vs, struct context *context, uint32_t own)
-{
-	context->own = own;
-	context->serial = ++vs->places->serial;
-	context->mask = 0;
-	for (uint32_t i = own; i < context->n; i++)
-		context->mask |= UINT64_C(1) << (context->v[i].node % 64);
-}
+/* ---- registers ---- */
 
 struct value place_register(struct evaluation e, uint32_t node)
 {
@@ -138,7 +94,7 @@ struct value place_register(struct evaluation e, uint32_t node)
 
 	if (known)
 		return *known;
-	if (context->outer && !matters(vs, context, node, e.depth)) {
+	if (context->outer && !context_matters(vs, context, node, e.depth)) {
 		e.context = context->outer;
 		return place_register(e, node);
 	}
@@ -160,7 +116,6 @@ static struct places *places_of(struct values *vs)
 
 	p->of_block = ARENA_NEW(vs->arena, struct context *, vs->cfg->n + 1);
 	p->of_guard = ARENA_NEW(vs->arena, struct context *, vs->cfg->n + 1);
-	p->marks = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
 	p->nowhere.place = ++p->nplaces;
 	return p;
 }
@@ -176,7 +131,7 @@ static struct context *add_place(struct values *vs, const struct context *from)
 		memcpy(context->v, from->v, sizeof(*from->v) * from->n);
 	context->place = ++p->nplaces;
 	context->outer = &p->nowhere;
-	place_begin(vs, context, 0);
+	context_begin(vs, context, 0);
 	return context;
 }
 

@@ -8,7 +8,3 @@
 const struct context *place_at(struct values *, uint32_t insn);
 /* evaluate_register in a context of a solved function: kept where it can be. */
 struct value place_register(struct evaluation, uint32_t node);
-/* Its constraints from `own` on are those that its outer context lacks. */
-void place_begin(struct values *, struct context *, uint32_t own);
-/* The node is evaluated anew from its operands in a context, else it is what the solver found. */
-bool place_is_computed(const struct values *, uint32_t node);

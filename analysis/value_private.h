@@ -24,8 +24,9 @@ struct context {
 	const struct context *outer; /* with fewer constraints: equal where the others do not
 					matter; NULL: none */
 	uint32_t place;		     /* number under which results are kept; 0: they are not */
-	uint32_t own, serial;	     /* see value_place.c */
-	uint64_t mask;		     /* of the nodes of its own constraints */
+	uint32_t own, serial;	     /* see value_place.c; serial 0: not begun */
+	uint64_t mask;		     /* of the nodes of its own constraints, once begun */
+	uint64_t all;		     /* of the nodes of all its constraints, at least */
 	uint32_t guard;		     /* of a place */
 	bool holds;
 };
@@ -33,6 +34,7 @@ struct context {
 struct implied { /* what follows from a predicate that is false [0] or true [1] */
 	struct constraint *v[2];
 	uint32_t n[2], cap[2];
+	uint64_t mask[2];   /* of the nodes of v */
 	uint32_t looked[2]; /* 1 + clock of the values that it was made from, or 0 */
 	struct ids slice;   /* nodes that it may have been made from; none: not kept */
 };
@@ -79,6 +81,8 @@ struct values {
 	uint32_t *read_at, *reads; /* by node: nodes that its evaluation may look at */
 	uint32_t nreads, reads_cap;
 	struct implied **implied;  /* by node, filled on demand */
+	uint32_t serial, *marks;   /* by node: serial of the context asked about, and the answer; see
+				      context_matters */
 	uint32_t *order;	   /* solved nodes in order of evaluation */
 	uint32_t *user_at, *users; /* by node: nodes that read it */
 	struct ids *definitions;   /* by node, filled on demand: see value_definitions */
@@ -108,6 +112,7 @@ struct values {
 	uint64_t *roots;       /* by node: see value_roots */
 	bool unsolved;	       /* the budget ran out */
 	struct places *places; /* filled on demand; NULL while solving */
+	struct kept_truths **truths; /* by node, filled on demand: see threads.c */
 	uint32_t cuts;	       /* evaluations that ended for want of depth or fuel so far */
 	uint32_t *cached;      /* by operand: answer of value_of + 1, or 0 */
 	struct value *answers;
@@ -188,6 +193,14 @@ void context_copy(struct context *, const struct context *from);
 /* The branch at the end of a block that chooses between two successors, or NONE. */
 uint32_t context_branch(const struct values *, uint32_t block);
 void context_at_edge(struct values *, uint32_t from, uint32_t to, struct context *);
+/* Its constraints are complete; those from `own` on are what its outer context lacks. */
+void context_begin(struct values *, struct context *, uint32_t own);
+/* False: no condition of a begun context (of its own ones) restricts the node or any that it is
+ * computed from; `depth` bounds the search. */
+bool context_matters(
+	struct values *, const struct context *, uint32_t node, uint32_t depth);
+/* The node is evaluated anew from its operands in a context, else it is what the solver found. */
+bool node_is_computed(const struct values *, uint32_t node);
 /* Adds what follows from a predicate node being true or false. */
 void context_add(struct values *, struct context *, uint32_t predicate, bool holds);
 /* value_implied.c: the same, worked out. */

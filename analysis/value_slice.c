@@ -179,41 +179,47 @@ static void order_nodes(struct solver *s)
 		s->rank[s->order[k]] = k;
 }
 
-static void visit_source(struct values *vs, uint32_t source, uint32_t user, bool fill)
+struct use {
+	uint32_t source, user;
+};
+
+struct uses { /* in order of their users */
+	struct values *vs;
+	struct use *v;
+	uint32_t n, cap;
+};
+
+static void visit_source(struct uses *uses, uint32_t source, uint32_t user)
 {
-	if (fill)
-		vs->users[vs->user_at[source]++] = user;
-	else
-		vs->user_at[source + 1]++;
+	ARENA_PUSH(uses->vs->arena, uses->v, uses->n, uses->cap, ((struct use){source, user}));
 }
 
-static void visit_operand(
-	struct solver *s, const struct operand *o, uint32_t user, bool fill, uint32_t depth)
+static void visit_operand(struct uses *uses, const struct operand *o, uint32_t user, uint32_t depth)
 {
-	const struct function *fn = s->vs->fn;
+	const struct function *fn = uses->vs->fn;
 
 	if (o->kind == OPERAND_REG) {
-		uint32_t node = s->vs->ssa.node_of[o - fn->operands];
+		uint32_t node = uses->vs->ssa.node_of[o - fn->operands];
 
-		if (node != NONE && node < s->vs->nsolved)
-			visit_source(s->vs, node, user, fill);
+		if (node != NONE && node < uses->vs->nsolved)
+			visit_source(uses, node, user);
 	}
 	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
-		visit_operand(s, operand_child(fn, o, i), user, fill, depth + 1);
+		visit_operand(uses, operand_child(fn, o, i), user, depth + 1);
 }
 
-static void visit_node(struct solver *s, uint32_t node, bool fill)
+static void visit_node(struct uses *uses, uint32_t node)
 {
-	struct values *vs = s->vs;
+	struct values *vs = uses->vs;
 	const struct node *n = &vs->ssa.nodes[node];
 
 	if (n->kind == NODE_PHI) {
 		const struct block *block = &vs->cfg->blocks[n->block];
 
 		for (uint32_t i = 0; i < block->pred.n; i++)
-			visit_source(vs, vs->ssa.inputs[n->input + i], node, fill);
+			visit_source(uses, vs->ssa.inputs[n->input + i], node);
 		for (uint32_t c = trips_counters(vs, node); c != NONE; c = vs->trips[c].next)
-			visit_source(vs, vs->trips[c].node, node, fill);
+			visit_source(uses, vs->trips[c].node, node);
 	}
 	if (n->kind != NODE_DEF)
 		return;
@@ -222,32 +228,35 @@ static void visit_node(struct solver *s, uint32_t node, bool fill)
 	uint32_t behind[LOCKSTEP_MOST];
 
 	for (uint32_t k = lockstep_reads(vs, insn, behind); k-- > 0;)
-		visit_source(vs, behind[k], node, fill);
+		visit_source(uses, behind[k], node);
 	if (insn_is_arithmetic(insn) || insn->op == OP_shfl)
 		for (uint32_t k = 1; k < insn->count; k++)
-			visit_operand(s, insn_operand(vs->fn, insn, k), node, fill, 0);
+			visit_operand(uses, insn_operand(vs->fn, insn, k), node, 0);
 	if (insn->op == OP_ld) /* no value comes of it, but whether it is the same for all threads */
-		visit_operand(s, insn_source(vs->fn, insn, 0), node, fill, 0);
+		visit_operand(uses, insn_source(vs->fn, insn, 0), node, 0);
 	if (n->previous != NONE && n->previous < vs->nsolved)
-		visit_source(vs, n->previous, node, fill);
+		visit_source(uses, n->previous, node);
 }
 
 static void index_users(struct solver *s)
 {
 	struct values *vs = s->vs;
+	struct uses uses = {.vs = vs};
 	uint32_t n = vs->nsolved;
 
-	s->vs->user_at = ARENA_NEW(vs->arena, uint32_t, n + 2);
+	vs->user_at = ARENA_NEW(vs->arena, uint32_t, n + 2);
 	for (uint32_t i = 0; i < n; i++)
-		visit_node(s, i, false);
+		visit_node(&uses, i);
+	for (uint32_t i = 0; i < uses.n; i++)
+		vs->user_at[uses.v[i].source + 1]++;
 	for (uint32_t i = 0; i < n; i++)
-		s->vs->user_at[i + 1] += s->vs->user_at[i];
-	s->vs->users = ARENA_NEW(vs->arena, uint32_t, s->vs->user_at[n] + 1);
-	for (uint32_t i = 0; i < n; i++)
-		visit_node(s, i, true);
+		vs->user_at[i + 1] += vs->user_at[i];
+	vs->users = ARENA_NEW(vs->arena, uint32_t, uses.n + 1);
+	for (uint32_t i = 0; i < uses.n; i++)
+		vs->users[vs->user_at[uses.v[i].source]++] = uses.v[i].user;
 	for (uint32_t i = n; i > 0; i--)
-		s->vs->user_at[i] = s->vs->user_at[i - 1];
-	s->vs->user_at[0] = 0;
+		vs->user_at[i] = vs->user_at[i - 1];
+	vs->user_at[0] = 0;
 }
 
 static void push_read(struct values *vs, uint32_t node)

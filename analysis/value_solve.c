@@ -36,17 +36,42 @@ static uint32_t fresh_node(const struct solver *s, uint32_t node)
 	return node == NONE || node >= s->vs->nsolved ? 0 : s->fresh[node];
 }
 
-/* The latest change of what holds at a block; see context_at_block. */
-static uint32_t fresh_context(const struct solver *s, uint32_t block)
+static void make_fresh(struct solver *s, uint32_t node, uint32_t clock)
+{
+	if (clock <= s->fresh[node])
+		return;
+	s->fresh[node] = clock;
+	s->decisions += s->decides[node];
+}
+
+static void find_deciding(struct solver *s)
 {
 	const struct values *vs = s->vs;
+
+	s->decisions = 1;
+	for (uint32_t b = 0; b < vs->cfg->n; b++) {
+		uint32_t guard = vs->entry[b] == NONE ? NONE : vs->ssa.guard_of[vs->entry[b]];
+
+		if (guard != NONE && guard < vs->nsolved)
+			s->decides[guard] = true;
+	}
+}
+
+/* The latest change of what holds at a block; see context_at_block. */
+static uint32_t fresh_context(struct solver *s, uint32_t block)
+{
+	const struct values *vs = s->vs;
+	struct fresh_place *place = &s->places[block];
 	uint32_t fresh = 0;
 
+	if (place->decisions == s->decisions)
+		return place->fresh;
 	for (uint32_t b = vs->control[block], steps = 0; b != NONE && steps < CONTROLS_MAX;
 		steps++) {
 		fresh = later(fresh, fresh_node(s, vs->ssa.guard_of[vs->entry[b]]));
 		b = vs->control[vs->cfg->blocks[b].idom];
 	}
+	*place = (struct fresh_place){s->decisions, fresh};
 	return fresh;
 }
 
@@ -60,7 +85,7 @@ static uint32_t fresh_reads(const struct solver *s, uint32_t node)
 }
 
 /* The latest change of what holds on the ways into a block. */
-static uint32_t fresh_ways(const struct solver *s, uint32_t b)
+static uint32_t fresh_ways(struct solver *s, uint32_t b)
 {
 	const struct values *vs = s->vs;
 	const struct block *block = &vs->cfg->blocks[b];
@@ -85,7 +110,7 @@ static uint32_t fresh_around(struct solver *s, uint32_t node)
 
 	if (n->kind == NODE_PHI)
 		return later(fresh, fresh_ways(s, n->block));
-	s->fresh[node] = later(s->fresh[node], fresh);
+	make_fresh(s, node, fresh);
 	return later(fresh, fresh_context(s, n->block));
 }
 
@@ -98,7 +123,7 @@ static void begin_sweep(struct solver *s)
 		uint32_t node = s->order[r];
 
 		if (vs->ssa.nodes[node].kind == NODE_DEF)
-			s->fresh[node] = later(s->fresh[node], fresh_reads(s, node));
+			make_fresh(s, node, fresh_reads(s, node));
 	}
 	s->context_block = NONE;
 }
@@ -108,7 +133,8 @@ static void set(struct solver *s, uint32_t node, const struct value *v)
 	struct values *vs = s->vs;
 
 	vs->at[node] = *v;
-	s->fresh[node] = vs->changed[node] = ++vs->clock;
+	vs->changed[node] = ++vs->clock;
+	make_fresh(s, node, vs->clock);
 }
 
 static struct value evaluate_anew(struct solver *s, uint32_t node)
@@ -290,10 +316,14 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	s.changes = ARENA_NEW(arena, uint8_t, vs->nsolved + 1);
 	s.capped = ARENA_NEW(arena, bool, vs->nsolved + 1);
 	vs->changed = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
+	vs->marks = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
 	vs->implied = ARENA_NEW(arena, struct implied *, vs->nsolved + 1);
 	s.fresh = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
+	s.decides = ARENA_NEW(arena, bool, vs->nsolved + 1);
+	s.places = ARENA_NEW(arena, struct fresh_place, cfg->n + 1);
 	s.looked = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
 	s.last = ARENA_NEW(arena, struct value, vs->nsolved + 1);
+	find_deciding(&s);
 	solve_all(&s);
 	if (!vs->unsolved && launch_find_alignment(vs))
 		solve_all(&s);

@@ -20,6 +20,11 @@ struct solver {
 	uint32_t clock;	    /* changes of values so far */
 	uint32_t *fresh;    /* by node: clock of the latest change of it or, through definitions, of
 			       what it is computed from */
+	bool *decides;	    /* by node: the guard of a branch that decides about a block */
+	uint32_t decisions; /* 1 + changes of fresh of such nodes */
+	struct fresh_place { /* by block: what fresh_context said when there were so many */
+		uint32_t decisions, fresh;
+	} * places;
 	uint32_t *looked;   /* by node: 1 + clock of its latest evaluation, or 0 */
 	struct value *last; /* by node: what that gave */
 };
