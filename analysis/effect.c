@@ -9,23 +9,35 @@
 
 #define WHERE_UNKNOWN (SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL)
 
-static uint32_t type_bytes(enum modifier mod)
-{
-	static const struct {
-		uint16_t mod;
-		uint8_t bytes;
-	} types[] = {{MOD_b8, 1}, {MOD_u8, 1}, {MOD_s8, 1}, {MOD_e4m3, 1}, {MOD_e5m2, 1},
-		{MOD_b16, 2}, {MOD_u16, 2}, {MOD_s16, 2}, {MOD_f16, 2}, {MOD_bf16, 2},
-		{MOD_e4m3x2, 2}, {MOD_e5m2x2, 2}, {MOD_b32, 4}, {MOD_u32, 4}, {MOD_s32, 4},
-		{MOD_f32, 4}, {MOD_f16x2, 4}, {MOD_bf16x2, 4}, {MOD_e4m3x4, 4}, {MOD_e5m2x4, 4},
-		{MOD_b64, 8}, {MOD_u64, 8}, {MOD_s64, 8}, {MOD_f64, 8}, {MOD_f32x2, 8},
-		{MOD_b128, 16}, {MOD_u128, 16}, {MOD_s128, 16}};
-
-	for (uint32_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (types[i].mod == mod)
-			return types[i].bytes;
-	return 0;
-}
+/* By modifier: bytes of the type that it names, or 0. */
+static const uint8_t type_bytes[MOD_COUNT] = {[MOD_b8] = 1,
+	[MOD_u8] = 1,
+	[MOD_s8] = 1,
+	[MOD_e4m3] = 1,
+	[MOD_e5m2] = 1,
+	[MOD_b16] = 2,
+	[MOD_u16] = 2,
+	[MOD_s16] = 2,
+	[MOD_f16] = 2,
+	[MOD_bf16] = 2,
+	[MOD_e4m3x2] = 2,
+	[MOD_e5m2x2] = 2,
+	[MOD_b32] = 4,
+	[MOD_u32] = 4,
+	[MOD_s32] = 4,
+	[MOD_f32] = 4,
+	[MOD_f16x2] = 4,
+	[MOD_bf16x2] = 4,
+	[MOD_e4m3x4] = 4,
+	[MOD_e5m2x4] = 4,
+	[MOD_b64] = 8,
+	[MOD_u64] = 8,
+	[MOD_s64] = 8,
+	[MOD_f64] = 8,
+	[MOD_f32x2] = 8,
+	[MOD_b128] = 16,
+	[MOD_u128] = 16,
+	[MOD_s128] = 16};
 
 /* Bytes of one access by type and vector length; 0: no type that is known. */
 static uint32_t width_of(const struct insn *insn)
@@ -33,7 +45,7 @@ static uint32_t width_of(const struct insn *insn)
 	uint32_t bytes = 0, vector = 1;
 
 	for (uint32_t i = 0; i < insn->nmods; i++) {
-		uint32_t b = type_bytes(insn->mods[i]);
+		uint32_t b = type_bytes[insn->mods[i]];
 
 		if (b)
 			bytes = b;
@@ -134,8 +146,17 @@ static uint8_t count_operand(const struct insn *insn, const struct form *form)
 
 static bool beyond_cta(const struct insn *insn)
 {
-	return insn_has(insn, MOD_cluster) || insn_has(insn, MOD_gpu) || insn_has(insn, MOD_sys) ||
-	       insn_has(insn, MOD_gl) || insn_has(insn, MOD_volatile) || insn_has(insn, MOD_mmio);
+	static const bool wide[MOD_COUNT] = {[MOD_cluster] = true,
+		[MOD_gpu] = true,
+		[MOD_sys] = true,
+		[MOD_gl] = true,
+		[MOD_volatile] = true,
+		[MOD_mmio] = true};
+
+	for (uint32_t i = 0; i < insn->nmods; i++)
+		if (wide[insn->mods[i]])
+			return true;
+	return false;
 }
 
 /* An arrive on a shared::cluster or generic address may be on a peer's barrier. */

@@ -67,16 +67,14 @@ const struct form *effect_forms(uint32_t *n)
 }
 
 /* Modifiers that move an instruction to another proxy or make it another operation. */
-static bool is_significant(enum modifier mod)
-{
-	static const uint16_t significant[] = {MOD_async, MOD_bulk, MOD_tensor, MOD_reduce,
-		MOD_proxy, MOD_proxy__readonly, MOD_async__generic, MOD_tensormap__generic};
-
-	for (uint32_t i = 0; i < sizeof(significant) / sizeof(*significant); i++)
-		if (significant[i] == mod)
-			return true;
-	return false;
-}
+static const bool is_significant[MOD_COUNT] = {[MOD_async] = true,
+	[MOD_bulk] = true,
+	[MOD_tensor] = true,
+	[MOD_reduce] = true,
+	[MOD_proxy] = true,
+	[MOD_proxy__readonly] = true,
+	[MOD_async__generic] = true,
+	[MOD_tensormap__generic] = true};
 
 static bool asks_for(const struct form *form, enum modifier mod)
 {
@@ -94,7 +92,7 @@ static bool has_its_modifiers(const struct form *form, const struct insn *insn)
 	if (form->op == OP_tensormap || form->op == OP_fence) /* the row's own words decide */
 		return true;
 	for (uint32_t i = 0; i < insn->nmods; i++)
-		if (is_significant(insn->mods[i]) && !asks_for(form, insn->mods[i]))
+		if (is_significant[insn->mods[i]] && !asks_for(form, insn->mods[i]))
 			return false;
 	return true;
 }

@@ -28,8 +28,8 @@ struct prints {
 	const struct function *fn;
 	struct arena *arena;
 	struct print *of; /* by instruction */
-	char *bytes;
-	uint32_t nbytes, bytes_cap;
+	char *bytes;	  /* room for the text under way */
+	size_t room;
 };
 void prints_init(struct prints *, const struct function *, struct arena *);
 /* Hashes what the text of an instruction says. */

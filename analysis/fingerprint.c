@@ -29,6 +29,8 @@ static size_t skip_internal(const char *s, size_t i, size_t n)
 	static const char *const begins[] = {"_GLOBAL__N_", "_INTERNAL_"};
 	size_t at = i, length = 0;
 
+	if (!isdigit((unsigned char)s[i]))
+		return i;
 	for (; at < n && isdigit((unsigned char)s[at]) && length < n; at++)
 		length = length * 10 + (size_t)(s[at] - '0');
 	for (size_t k = 0; k < sizeof(begins) / sizeof(*begins); k++) {
@@ -78,30 +80,34 @@ static size_t skip_blanks(const char *s, size_t i, size_t n)
 	}
 }
 
-/* Appends a byte to the text under way. */
-static void put(struct prints *prints, char c)
+static char *scratch(struct prints *prints, size_t size)
 {
-	ARENA_PUSH(prints->arena, prints->bytes, prints->nbytes, prints->bytes_cap, c);
+	if (size > prints->room) {
+		prints->room = 2 * size;
+		prints->bytes = arena_alloc(prints->arena, prints->room);
+	}
+	return prints->bytes;
 }
 
-/* What the hash of an instruction is made of. */
+/* What the hash of an instruction is made of; each byte becomes one at the most, and a name gets
+ * one more behind it. */
 static struct slice normal_text(struct prints *prints, const struct span *at)
 {
 	const char *s = prints->fn->module->source->text;
-	size_t i = at->begin;
+	size_t i = at->begin, n = 0;
+	char *out = scratch(prints, 2 * (size_t)(at->end - at->begin));
 
-	prints->nbytes = 0;
 	while ((i = skip_blanks(s, i, at->end)) < at->end) {
 		size_t from = i;
 
 		if (!in_name(s[i])) {
-			put(prints, s[i++]);
+			out[n++] = s[i++];
 			continue;
 		}
 		while (i < at->end && in_name(s[i]))
 			i++;
 		if (isdigit((unsigned char)s[from])) {
-			put(prints, '#');
+			out[n++] = '#';
 			continue;
 		}
 		size_t end = i;
@@ -112,16 +118,15 @@ static struct slice normal_text(struct prints *prints, const struct span *at)
 		while (from < end) {
 			size_t internal = skip_internal(s, from, end);
 
-			put(prints, internal > from ? '@' : s[from]);
+			out[n++] = internal > from ? '@' : s[from];
 			from = internal > from ? internal : from + 1;
 		}
-		put(prints, 0);
+		out[n++] = 0;
 	}
-	char *copy = arena_alloc(prints->arena, prints->nbytes + 1);
+	char *copy = arena_alloc(prints->arena, n + 1);
 
-	if (prints->nbytes)
-		memcpy(copy, prints->bytes, prints->nbytes);
-	return (struct slice){copy, prints->nbytes};
+	memcpy(copy, out, n);
+	return (struct slice){copy, n};
 }
 
 void prints_init(struct prints *prints, const struct function *fn, struct arena *arena)

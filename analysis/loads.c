@@ -21,6 +21,7 @@ enum age { LATEST, OLDER, NAGES };
 struct values {
 	bool open[NAGES]; /* not known to be complete; else the sets mean nothing */
 	struct bits must[NAGES], may[NAGES];
+	uint64_t fold[NAGES]; /* the words of may, one over the other, at least */
 	bool escaped; /* some use cannot be followed: never dead */
 };
 
@@ -32,6 +33,7 @@ struct state {
 struct insn_range {
 	const uint32_t *defs, *uses;
 	uint32_t ndefs, nuses;
+	uint64_t fold; /* a bit for each of both, as in the words of a set */
 };
 
 struct loads {
@@ -79,12 +81,16 @@ static void tabulate(struct loads *l)
 	for (uint32_t i = 0; i < fn->ninsns; i++) {
 		regs_of(fn, &fn->insns[i], arena, &regs);
 		uint32_t *v = ARENA_NEW(arena, uint32_t, regs.defs.n + regs.uses.n);
+		uint64_t fold = 0;
 
 		for (uint32_t k = 0; k < regs.defs.n; k++)
 			v[k] = regs.defs.v[k];
 		for (uint32_t k = 0; k < regs.uses.n; k++)
 			v[regs.defs.n + k] = regs.uses.v[k];
-		l->regs[i] = (struct insn_range){v, v + regs.defs.n, regs.defs.n, regs.uses.n};
+		for (uint32_t k = 0; k < regs.defs.n + regs.uses.n; k++)
+			fold |= UINT64_C(1) << (v[k] % 64);
+		l->regs[i] =
+			(struct insn_range){v, v + regs.defs.n, regs.defs.n, regs.uses.n, fold};
 	}
 }
 
@@ -197,6 +203,8 @@ static void copy_values(struct values *to, const struct values *from)
 	to->escaped = from->escaped;
 	for (enum age a = LATEST; a < NAGES; a++) {
 		to->open[a] = from->open[a];
+		if (!from->open[a])
+			continue;
 		bits_copy(to->must[a], from->must[a]);
 		bits_copy(to->may[a], from->may[a]);
 	}
@@ -272,12 +280,25 @@ static void run_load(struct loads *l, uint32_t load)
 	}
 }
 
-/* Carries one pair of sets over an instruction, or closes it there. */
+static uint64_t fold(struct bits set)
+{
+	uint64_t all = 0;
+
+	for (uint32_t w = 0; w < set.nwords; w++)
+		all |= set.words[w];
+	return all;
+}
+
+/* Carries one pair of sets over an instruction, or closes it there. must is part of may, so an
+ * instruction with no register of may leaves all as it is. */
 static void step(struct loads *l, enum age a, uint32_t i)
 {
 	const struct unit *unit = l->unit;
 	const struct insn *insn = &unit->fn->insns[i];
 	const struct insn_range *r = &l->regs[i];
+
+	if (!(r->fold & l->now.fold[a]))
+		return;
 	struct bits must_set = l->now.must[a], may_set = l->now.may[a];
 	bool must = any_used(must_set, r), may = any_used(may_set, r);
 	bool guard = insn->guard != NONE && bits_has(must_set, insn->guard);
@@ -288,6 +309,8 @@ static void step(struct loads *l, enum age a, uint32_t i)
 		return;
 	}
 	l->now.escaped |= may && (is_argument_store(&unit->effects[i]) || unit->effects[i].is_call);
+	if (may)
+		l->now.fold[a] |= r->fold;
 	for (uint32_t k = 0; k < r->ndefs; k++) {
 		uint32_t d = r->defs[k];
 
@@ -327,6 +350,8 @@ static void run_block(struct loads *l, uint32_t load, uint32_t at, struct ends *
 	uint32_t from = at == cfg->n ? load + 1 : block->first;
 
 	copy_values(&l->now, &l->in[at].values);
+	for (enum age a = LATEST; a < NAGES; a++)
+		l->now.fold[a] = l->now.open[a] ? fold(l->now.may[a]) : 0;
 	for (uint32_t i = from; i < block->first + block->count; i++) {
 		close_dead(l, i);
 		if (any_open(&l->now) && i == load) {

@@ -40,8 +40,14 @@ static void collect(const struct function *fn, const struct operand *o, struct a
 		push(arena, list, o->id);
 	if (depth == 4)
 		return;
-	for (uint32_t i = 0; i < o->count; i++)
-		collect(fn, operand_child(fn, o, i), arena, list, depth + 1);
+	for (uint32_t i = 0; i < o->count; i++) {
+		const struct operand *child = operand_child(fn, o, i);
+
+		if (child->count)
+			collect(fn, child, arena, list, depth + 1);
+		else if (child->kind == OPERAND_REG)
+			push(arena, list, child->id);
+	}
 }
 
 bool regs_first_is_destination(const struct function *fn, const struct insn *insn)

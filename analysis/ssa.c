@@ -60,8 +60,16 @@ static void see_operand(struct counter *c, const struct operand *o, bool def, ui
 		else
 			see_use(c, o->id, (uint32_t)(o - fn->operands));
 	}
-	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
-		see_operand(c, operand_child(fn, o, i), def, depth + 1);
+	for (uint32_t i = 0; depth < 4 && i < o->count; i++) {
+		const struct operand *child = operand_child(fn, o, i);
+
+		if (child->count)
+			see_operand(c, child, def, depth + 1);
+		else if (child->kind == OPERAND_REG && def)
+			see_def(c, child->id);
+		else if (child->kind == OPERAND_REG)
+			see_use(c, child->id, (uint32_t)(child - fn->operands));
+	}
 }
 
 static void see_insn(struct counter *c, uint32_t i)
