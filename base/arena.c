@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bump allocation from a list of malloc'ed chunks, the newest first. Invariant: every byte of a
- * chunk beyond its `used` mark that was never handed out since the last reset is cleared on
- * hand-out, so callers always see zeroes, but for arena_alloc_unset().
+ * Bump allocation from a list of malloc'ed chunks, the newest first. What is handed out is
+ * cleared then, but for arena_alloc_unset() and arena_extend().
  */
 #include "base/arena.h"
 
@@ -90,12 +89,12 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 	return memset(take(arena, size), 0, size);
 }
 
-void *arena_grow(struct arena *arena, void *old, size_t old_bytes, size_t new_bytes)
+void *arena_extend(struct arena *arena, void *old, size_t old_bytes, size_t new_bytes)
 {
 	struct arena_chunk *chunk = arena->chunks;
 
 	if (!old)
-		return arena_alloc(arena, new_bytes);
+		return arena_alloc_unset(arena, new_bytes);
 	size_t old_size = round_up(arena, old_bytes ? old_bytes : 1);
 	size_t size = round_up(arena, new_bytes);
 	unsigned char *p = old;
@@ -105,14 +104,20 @@ void *arena_grow(struct arena *arena, void *old, size_t old_bytes, size_t new_by
 	if (p + old_size == chunk->bytes + chunk->used &&
 		size - old_size <= chunk->size - chunk->used) {
 		charge(arena, size - old_size);
-		memset(p + old_size, 0, size - old_size);
 		chunk->used += size - old_size;
 		return old;
 	}
-	unsigned char *copy = take(arena, size);
+	return memcpy(take(arena, size), old, old_bytes);
+}
 
-	memset(copy + old_bytes, 0, size - old_bytes);
-	return memcpy(copy, old, old_bytes);
+void *arena_grow(struct arena *arena, void *old, size_t old_bytes, size_t new_bytes)
+{
+	size_t kept = old ? old_bytes : 0, size = round_up(arena, new_bytes ? new_bytes : 1);
+	unsigned char *p = arena_extend(arena, old, old_bytes, new_bytes);
+
+	if (size > kept)
+		memset(p + kept, 0, size - kept);
+	return p;
 }
 
 void arena_reset(struct arena *arena)

@@ -25,6 +25,8 @@ void *arena_alloc(struct arena *, size_t bytes);
 void *arena_alloc_unset(struct arena *, size_t bytes);
 /* A larger zero-extended copy of `old` (in place where it was the newest allocation). */
 void *arena_grow(struct arena *, void *old, size_t old_bytes, size_t new_bytes);
+/* The same, with any contents behind the old ones. */
+void *arena_extend(struct arena *, void *old, size_t old_bytes, size_t new_bytes);
 /* Forgets every allocation and keeps the largest chunk for the next use. */
 void arena_reset(struct arena *);
 void arena_free(struct arena *);
@@ -33,12 +35,13 @@ void arena_free(struct arena *);
 #define ARENA_UNSET(arena, type, n)                                                                \
 	((type *)arena_alloc_unset((arena), sizeof(type) * (size_t)(n)))
 
-/* Appends `item` to the growing array `v` with `n` items and room for `cap`. */
+/* Appends `item` to the growing array `v` with `n` items and room for `cap`; behind the n-th there
+ * are no zeroes. */
 #define ARENA_PUSH(arena, v, n, cap, item)                                                         \
 	do {                                                                                       \
 		if ((n) == (cap)) {                                                                \
 			size_t cap_ = (cap) ? 2 * (size_t)(cap) : 16;                              \
-			(v) = arena_grow((arena), (v), sizeof(*(v)) * (size_t)(cap),               \
+			(v) = arena_extend((arena), (v), sizeof(*(v)) * (size_t)(cap),             \
 				sizeof(*(v)) * cap_);                                              \
 			(cap) = (uint32_t)cap_;                                                    \
 		}                                                                                  \

@@ -25,7 +25,7 @@ void build_body_begin(struct build *b)
 	scope_init(&b->scope, b->arena, b->names, b->fn, n);
 	scope_open(&b->scope); /* parameters; the body is the same block (ISA 5.4) */
 	b->fn->module = b->module;
-	b->fn->insns = ARENA_NEW(b->arena, struct insn, n); /* as many as the scan has counted */
+	b->fn->insns = ARENA_UNSET(b->arena, struct insn, n); /* as many as the scan has counted */
 	b->insns_cap = n;
 	/* a guess that saves copies: of short instructions, or of long lists of registers */
 	const struct span *body = &b->module->functions[b->fn->index].body;
@@ -34,7 +34,7 @@ void build_body_begin(struct build *b)
 	b->operands_cap = n < UINT32_MAX / 3 ? 3 * n : n;
 	if (b->operands_cap < listed)
 		b->operands_cap = listed;
-	b->fn->operands = ARENA_NEW(b->arena, struct operand, b->operands_cap);
+	b->fn->operands = ARENA_UNSET(b->arena, struct operand, b->operands_cap);
 	b->loc = b->pragma_begin = b->last_label = NONE;
 }
 

@@ -65,6 +65,32 @@ static void test_arena_grow_keeps_bytes_and_clears_the_rest(void **state)
 	arena_free(&arena);
 }
 
+static void test_arena_extends_without_touching(void **state)
+{
+	jmp_buf failed;
+	struct arena arena;
+
+	(void)state;
+	if (setjmp(failed))
+		fail();
+	arena_init(&arena, &failed);
+	unsigned char *p = arena_alloc_unset(&arena, 100);
+
+	memset(p, 1, 100);
+	assert_ptr_equal(arena_extend(&arena, p, 100, 1000), p);
+	memset(p, 1, 1000);
+	arena_alloc(&arena, 1);
+	unsigned char *q = arena_extend(&arena, p, 1000, 200000);
+
+	assert_ptr_not_equal(p, q);
+	for (size_t i = 0; i < 1000; i++)
+		assert_int_equal(q[i], 1);
+	memset(q, 2, 200000); /* all of it is there */
+	arena_reset(&arena);
+	assert_true(is_zero(arena_alloc(&arena, 200000), 200000));
+	arena_free(&arena);
+}
+
 static void test_arena_fails_through_the_jump(void **state)
 {
 	jmp_buf failed;
@@ -115,6 +141,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_arena_alloc_gives_aligned_zeroes),
 		cmocka_unit_test(test_arena_grow_keeps_bytes_and_clears_the_rest),
+		cmocka_unit_test(test_arena_extends_without_touching),
 		cmocka_unit_test(test_arena_fails_through_the_jump),
 		cmocka_unit_test(test_arena_push_grows),
 	};
