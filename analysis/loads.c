@@ -39,6 +39,7 @@ struct insn_range {
 struct loads {
 	struct unit *unit;
 	struct insn_range *regs; /* by instruction */
+	uint64_t *stops;	 /* by instruction: its fold, or all bits where more is to be looked at */
 	struct bits *live_out;   /* by block; NULL: too large */
 	struct bits *live_at;    /* by instruction that asks; no words: another */
 	struct state *in;      /* by block, reused; the last: behind the load */
@@ -78,6 +79,7 @@ static void tabulate(struct loads *l)
 	struct insn_regs regs = {0};
 
 	l->regs = ARENA_NEW(arena, struct insn_range, fn->ninsns);
+	l->stops = ARENA_NEW(arena, uint64_t, fn->ninsns);
 	for (uint32_t i = 0; i < fn->ninsns; i++) {
 		regs_of(fn, &fn->insns[i], arena, &regs);
 		uint32_t *v = ARENA_NEW(arena, uint32_t, regs.defs.n + regs.uses.n);
@@ -91,6 +93,7 @@ static void tabulate(struct loads *l)
 			fold |= UINT64_C(1) << (v[k] % 64);
 		l->regs[i] =
 			(struct insn_range){v, v + regs.defs.n, regs.defs.n, regs.uses.n, fold};
+		l->stops[i] = is_asked(l->unit, i) ? UINT64_MAX : fold;
 	}
 }
 
@@ -342,6 +345,20 @@ struct ends {
 	uint32_t *v, n, cap;
 };
 
+/* The first instruction from i on that may change something, or `end`. */
+static uint32_t next_stop(const struct loads *l, uint32_t i, uint32_t end)
+{
+	uint64_t registers = l->now.fold[LATEST] | l->now.fold[OLDER];
+
+	if (registers)
+		while (i < end && !(l->stops[i] & registers))
+			i++;
+	else /* nothing is left that depends on the load, and that may be asked */
+		while (i < end && l->stops[i] != UINT64_MAX)
+			i++;
+	return i;
+}
+
 /* From state `at` to the end of its block, and on to the successors; or notes where all is complete. */
 static void run_block(struct loads *l, uint32_t load, uint32_t at, struct ends *ends)
 {
@@ -353,6 +370,9 @@ static void run_block(struct loads *l, uint32_t load, uint32_t at, struct ends *
 	for (enum age a = LATEST; a < NAGES; a++)
 		l->now.fold[a] = l->now.open[a] ? fold(l->now.may[a]) : 0;
 	for (uint32_t i = from; i < block->first + block->count; i++) {
+		i = next_stop(l, i, block->first + block->count);
+		if (i == block->first + block->count)
+			break;
 		close_dead(l, i);
 		if (any_open(&l->now) && i == load) {
 			run_load(l, load);
@@ -379,6 +399,9 @@ struct ids load_completed_at(struct loads *l, uint32_t load)
 	struct ends ends = {0};
 
 	l->ntouched = l->nqueued = 0;
+	uint64_t usual = l->stops[load];
+
+	l->stops[load] = UINT64_MAX;
 	l->now.open[LATEST] = l->now.open[OLDER] = l->now.escaped = false;
 	run_load(l, load);
 	join_into(l, l->unit->cfg.n);
@@ -393,6 +416,7 @@ struct ids load_completed_at(struct loads *l, uint32_t load)
 		run_block(l, load, l->touched[t], &ends);
 		l->in[l->touched[t]].reached = l->in[l->touched[t]].queued = false;
 	}
+	l->stops[load] = usual;
 	if (budget_spent(l->unit->budget))
 		return (struct ids){0};
 	return (struct ids){ends.v, ends.n};

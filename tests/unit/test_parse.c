@@ -606,6 +606,8 @@ static void test_parse_runs_build_what_the_grammar_builds(void **state)
 		"{\n.param .b32 a; st.param.b32 [a+0], %r1; .param .align 16 .b8 b[16]; .param "
 		".b32 r;\n"
 		"call.uni (r) , f , ( a ) ; call f, (); call f; ld.param.b32 %r2, [r+0];\n}\n"
+		"add.s32 %r1, %r1, %r2; { .reg .b32 %r<2>; add.s32 %r1, %r1, %r2; { .reg .b32 %r2; "
+		"sub.s32 %r2, %r2, %r1; } }\nsub.s32 %r2, %r2, {%r1, %r1, x, %r2};\n"
 		"ret; @done exit;\n.pragma \"used_bytes_mask 1\"; mov.u32 %r3, %r07;trap;}\n";
 	struct run *run = parse(body, sizeof(body) - 1);
 
