@@ -5,6 +5,7 @@
  * questions. Invariant: an arrive and a wait that are not asked about are at different objects for
  * certain, with no assumption.
  */
+#include "analysis/completions.h"
 #include "analysis/pairing.h"
 
 #include <stdlib.h>
@@ -82,11 +83,19 @@ static struct waits collect_waits(struct pairing *p)
 	struct handoffs *h = p->h;
 	struct waits w = {.v = ARENA_NEW(p->unit->arena, struct object, h->n),
 		.asked = ARENA_NEW(p->unit->arena, uint32_t, h->n)};
+	struct completions *completions = NULL;
 
 	for (uint32_t a = 0; a < h->n; a++) {
+		uint32_t insn = h->sites[a].insn;
+
 		if (h->sites[a].kind != SYNC_MBAR_WAIT || !h->sites[a].acquires)
 			continue;
-		w.v[w.n] = object_of(p->unit, a, h->sites[a].insn);
+		w.v[w.n] = object_of(p->unit, a, insn);
+		if (!completions)
+			completions = completions_prepare(p->unit);
+		if (w.v[w.n].known && completions_none_heard(completions, insn,
+					      &w.v[w.n].access, &h->assumptions))
+			continue;
 		w.fixed += w.v[w.n++].fixed;
 	}
 	qsort(w.v, w.n, sizeof(*w.v), by_place);

@@ -67,6 +67,10 @@ bool value_uniform_race_free(const struct values *, uint32_t insn, const struct 
 /* Threads may go on in different ways behind the block though no predicate says so: a call of one of
  * several callees, the return of a copy that several calls share. */
 bool value_parts_unseen(const struct cfg *, uint32_t block);
+/* The head of a loop in whose rounds an address in brackets is never the same twice, if all ways back to
+ * the head come from blocks that it dominates; or NONE. Adds the assumptions on which that rests. */
+uint32_t value_counter_head(
+	const struct values *, uint32_t insn, const struct operand *, uint32_t *assumptions);
 /* The guard of a conditional branch is decided: 1 always true, 0 always false, -1 not known. */
 int value_decided(const struct values *, uint32_t insn);
 /* SSA: the instructions whose definition of `reg` may reach `insn` (as a use); n == 0: undefined there. */

@@ -205,9 +205,127 @@ static void test_handoff_names_race_free(void **state)
 	}
 }
 
+/* 64 threads arrive, the other 64 wait for the phase before the first: lines 4 the barrier, 7 what `arrive'
+ * begins with; `count' of the object. */
+#define HALVES(object, count, arrive, wait, parity) \
+	"mov.u32 %r1, %tid.x;\nsetp.eq.u32 %p0, %r1, 0;\n@%p0 mbarrier.init.shared::cta.b64 [" object \
+	"], " count ";\nbar.sync 0;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra P;\n" arrive \
+	"ret;\nP:\nW:\nmbarrier.try_wait.parity.shared::cta.b64 %p2, [" wait "], " parity \
+	";\n@!%p2 bra W;\nret;"
+#define ARRIVE "mbarrier.arrive.shared::cta.b64 _, [full];\n"
+/* Two rounds, with %r2 from 0 on. */
+#define ROUNDS(arrive) \
+	"mov.u32 %r2, 0;\nL:\n" arrive \
+	"add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p3, %r2, 2;\n@%p3 bra L;\n"
+
+/* Whether what is released behind the barrier is acquired by the wait. */
+static const struct {
+	const char *name, *body;
+	bool heard;
+} before_first[] = {
+	{"one phase can complete", HALVES("full", "64", ARRIVE, "full", "1"), false},
+	{"... of an object that takes more", HALVES("full", "100", ARRIVE, "full", "1"), false},
+	{"... which is waited for", HALVES("full", "64", ARRIVE, "full", "0"), true},
+	{"two can", HALVES("full", "32", ARRIVE, "full", "1"), true},
+	{"... by an unknown count", HALVES("full", "%r40", ARRIVE, "full", "1"), true},
+	{"... by two arrivals", HALVES("full", "64", ARRIVE ARRIVE, "full", "1"), true},
+	{"... by one for two",
+		HALVES("full", "64", "mbarrier.arrive.shared::cta.b64 _, [full], 2;\n", "full", "1"),
+		true},
+	{"... by one for as many as a register says",
+		HALVES("full", "64", "mbarrier.arrive.shared::cta.b64 _, [full], %r40;\n", "full", "1"),
+		true},
+	{"... by the threads that wait too",
+		HALVES("full", "64", ARRIVE "bra E;\n", "full", "1") "\nE:\n" ARRIVE "ret;", true},
+	{"... by arrivals that leave fewer to the next phase",
+		HALVES("full", "64", "mbarrier.arrive_drop.shared::cta.b64 _, [full];\n", "full", "1"),
+		true},
+	{"... by another CTA",
+		HALVES("full", "64",
+			"mov.u32 %r3, full;\nmapa.shared::cluster.u32 %r3, %r3, 1;\n"
+			"mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r3];\n",
+			"full", "1"),
+		true},
+	{"... in two rounds", HALVES("full", "64", ROUNDS(ARRIVE), "full", "1"), true},
+	{"... each thread at an object of its own, for all that is known at one",
+		HALVES("tile+512", "64",
+			"shl.b32 %r3, %r1, 3;\nadd.u32 %r3, %r3, tile;\n"
+			"mbarrier.arrive.shared::cta.b64 _, [%r3];\n",
+			"tile+512", "1"),
+		false},
+	{"a lane arrives",
+		HALVES("full", "1",
+			"setp.eq.u32 %p4, %r1, 64;\n@%p4 mbarrier.arrive.shared::cta.b64 _, [full];\n",
+			"full", "1"),
+		false},
+	{"bytes are expected",
+		HALVES("full", "64", "mbarrier.arrive.expect_tx.shared::cta.b64 _, [full], 256;\n",
+			"full", "1"),
+		false},
+	{"two rounds arrive at two objects",
+		HALVES("tile", "64",
+			ROUNDS("shl.b32 %r3, %r2, 3;\nmov.u32 %r4, tile;\nadd.u32 %r3, %r3, %r4;\n"
+			       "mbarrier.arrive.shared::cta.b64 _, [%r3];\n"),
+			"tile", "1"),
+		false},
+	{"... and those come again",
+		HALVES("tile", "64",
+			"mov.u32 %r5, 0;\nM:\n" ROUNDS("shl.b32 %r3, %r2, 3;\nmov.u32 %r4, tile;\n"
+			"add.u32 %r3, %r3, %r4;\nmbarrier.arrive.shared::cta.b64 _, [%r3];\n")
+			"add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p4, %r5, 2;\n@%p4 bra M;\n",
+			"tile", "1"),
+		true},
+	{"... or each comes twice in its round",
+		HALVES("tile", "64",
+			ROUNDS("shl.b32 %r3, %r2, 3;\nmov.u32 %r4, tile;\nadd.u32 %r3, %r3, %r4;\nN:\n"
+			       "mbarrier.arrive.shared::cta.b64 _, [%r3];\n"
+			       "mbarrier.try_wait.parity.shared::cta.b64 %p4, [empty], 0;\n@!%p4 bra N;\n"),
+			"tile", "1"),
+		true},
+	{"... or one of them in every second",
+		HALVES("tile", "64",
+			"mov.u32 %r2, 0;\nL:\nand.b32 %r3, %r2, 1;\nshl.b32 %r3, %r3, 3;\n"
+			"mov.u32 %r4, tile;\nadd.u32 %r3, %r3, %r4;\n"
+			"mbarrier.arrive.shared::cta.b64 _, [%r3];\nadd.u32 %r2, %r2, 1;\n"
+			"setp.lt.u32 %p3, %r2, 4;\n@%p3 bra L;\n",
+			"tile", "1"),
+		true},
+	{"... or the address comes round",
+		HALVES("tile", "64",
+			"mov.u32 %r2, 0;\nL:\nshl.b32 %r3, %r2, 31;\nmov.u32 %r4, tile;\n"
+			"add.u32 %r3, %r3, %r4;\nmbarrier.arrive.shared::cta.b64 _, [%r3];\n"
+			"add.u32 %r2, %r2, 2;\nsetp.lt.u32 %p3, %r2, 8;\n@%p3 bra L;\n",
+			"tile", "1"),
+		true},
+	{"nothing says how the object began",
+		HALVES("empty", "64", ARRIVE, "full", "1"), true},
+};
+
+static void test_handoff_before_the_first_phase(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(before_first) / sizeof(*before_first); i++) {
+		struct unit_text t;
+		struct handoffs h;
+		bool heard = false;
+
+		unit_text_parse(&t, before_first[i].body);
+		unit_text_analyse(&t);
+		handoff_pair(&t.unit, &h);
+		for (uint32_t r = 0; r < h.n; r++)
+			for (uint32_t k = 0; k < h.to[r].n; k++)
+				heard |= h.sites[r].kind == SYNC_MBAR_ARRIVE &&
+					 h.sites[h.to[r].v[k]].kind == SYNC_MBAR_WAIT;
+		if (heard != before_first[i].heard)
+			fail_msg("%s: expected %d", before_first[i].name, before_first[i].heard);
+		unit_text_free(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_handoff_before_the_first_phase),
 		cmocka_unit_test(test_handoff_pairs),
 		cmocka_unit_test(test_handoff_names_race_free),
 	};
