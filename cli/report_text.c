@@ -4,6 +4,7 @@
  * release, the acquire, the async operation - each with its line, its source and a caret, and what
  * to do. Invariant: each finding's first line can be read by tools that know compiler messages.
  */
+#include "cli/repeats.h"
 #include "cli/report.h"
 
 #include <inttypes.h>
@@ -107,9 +108,34 @@ static void print_pairs(const struct report *report, const struct fencepost_find
 	fputc('\n', report->out);
 }
 
-static void print_finding(const struct report *report, const struct file_result *file,
-	const struct fencepost_finding *finding)
+/* The other findings of the same lines of the source, by their lines of the PTX. */
+static void print_repeats(const struct report *report, const struct file_result *file,
+	const struct repeats *repeats, uint32_t number)
 {
+	uint32_t n = 0, most = 8;
+
+	for (uint32_t i = repeats->next[number]; i != REPEATS_END; i = repeats->next[i])
+		n++;
+	if (!n)
+		return;
+	fprintf(report->out, "       = %u more of the same source lines:", n);
+	for (uint32_t i = repeats->next[number], k = 0; i != REPEATS_END && k < most;
+		i = repeats->next[i], k++) {
+		const struct fencepost_finding *f = file->result->findings[i];
+
+		fprintf(report->out, " %u", f->primary->line);
+		if (f->async && f->async->line != f->primary->line)
+			fprintf(report->out, "-%u", f->async->line);
+	}
+	if (n > most)
+		fprintf(report->out, " and %u more", n - most);
+	fputs("; -vv shows each\n", report->out);
+}
+
+static void print_finding(const struct report *report, const struct file_result *file,
+	const struct repeats *repeats, uint32_t number)
+{
+	const struct fencepost_finding *finding = file->result->findings[number];
 	const struct fencepost_place *place = finding->primary;
 	char *kernel = demangle(finding->kernel);
 
@@ -122,6 +148,8 @@ static void print_finding(const struct report *report, const struct file_result 
 	print_source(report, place);
 	print_way(report, file, finding);
 	print_pairs(report, finding);
+	if (repeats->next)
+		print_repeats(report, file, repeats, number);
 	fprintf(report->out, "       = kernel: %s; confidence: %s%s%s\n",
 		kernel ? kernel : finding->kernel, fencepost_confidence_name(finding->confidence),
 		finding->state == FENCEPOST_NEW ? "" : "; ",
@@ -211,12 +239,16 @@ static void text_begin(struct report *report)
 static void text_file(struct report *report, const struct file_result *file)
 {
 	const struct fencepost_result *result = file->result;
+	struct repeats repeats = {0};
 
 	if (!result || result->status != FENCEPOST_OK)
 		return; /* the errors are on standard error already */
+	if (report->settings->verbosity < 2)
+		repeats_find(result, &repeats); /* no memory: each is shown */
 	for (uint32_t i = 0; i < result->nfindings; i++)
-		if (is_shown(report, result->findings[i]))
-			print_finding(report, file, result->findings[i]);
+		if (is_shown(report, result->findings[i]) && !(repeats.again && repeats.again[i]))
+			print_finding(report, file, &repeats, i);
+	repeats_free(&repeats);
 	if (report->settings->mode == MODE_REWRITE || report->settings->verbosity)
 		for (uint32_t i = 0; i < result->nfences; i++)
 			print_fence(report, file, result->fences[i]);

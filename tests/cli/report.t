@@ -172,3 +172,21 @@ $ fencepost --check --format=html missing.ptx | grep -cE '(src|href)="?https?:|u
 = 1
 $ fencepost --check --format=html missing.ptx | grep -c '</html>'
 1 1
+
+Findings of the same lines of the source are shown once; without .loc each is, with -vv too, and to machines.
+
+$ fencepost --check ring.ptx | grep -e '^ring.ptx.*error' -e 'source lines' | sed 's/error.*\[/error [/'
+1 ring.ptx:30:2: error [missing-raw]
+1        = 2 more of the same source lines: 39-43 48-52; -vv shows each
+1 ring.ptx:57:2: error [missing-raw]
+$ fencepost --check ring.ptx | tail -1
+1 fencepost: 4 errors in 1 kernel of 1 file (verdicts: 1 findings)
+$ fencepost --check -vv ring.ptx | grep -c '^ring.ptx.*error'
+1 4
+$ sed '/[.]loc/d' ring.ptx >bare.ptx; fencepost --check bare.ptx | grep -c '^bare.ptx.*error'
+1 4
+$ fencepost --check --format=json ring.ptx | grep -o '"fingerprint"' | wc -l
+1 4
+$ sed -e '38s/10 3/10 3, function_name $S, inlined_at 1 30 3/' -e '47s/10 3/10 3, function_name $S, inlined_at 1 31 3/' ring.ptx >inline.ptx
+$ fencepost --check inline.ptx | grep -c '^inline.ptx.*error'
+1 4
