@@ -403,13 +403,9 @@ static uint32_t next_dirty(const struct flow_setup *s, uint32_t from)
 
 static void reset_run(struct flow_setup *s)
 {
-	uint32_t of_site = 4 * s->set_words;
-
 	memset(s->reached, 0, s->unit->cfg.n * sizeof(*s->reached));
-	for (uint32_t i = 0; i < s->handoffs.n; i++) {
-		memset(s->sent + (size_t)i * of_site, 0, of_site * sizeof(*s->sent));
-		s->uncovered_at[i] = 0;
-	}
+	memset(s->sent, 0, (size_t)3 * s->set_words * s->handoffs.n * sizeof(*s->sent));
+	epochs_reset(s);
 	memset(s->in, 0, s->row_words * sizeof(*s->in));
 	memset(flow_marks(s, s->in), 0xff, (1 + s->leaders.nepochs) * sizeof(uint32_t));
 	s->reached[0] = true;
@@ -454,14 +450,14 @@ void flow_solve(struct flow_setup *s, const struct fence_view *view, struct flow
 	s->existing = view ? view->existing : NULL;
 	s->brief = view && view->brief;
 	s->own_only = view && view->own_only;
-	s->led = s->has_saved = false;
+	s->led = 0;
+	s->has_saved = false;
 	flow_merge_events(s, view);
 	reset_run(s);
 	flow_mark_dirty(s, 0);
 	flow_run(s, (struct bits){0});
 	flow->incomplete = s->unit->budget->spent;
-	if (s->led)
-		flow->assumptions |= s->leaders.assumptions;
+	flow->assumptions |= s->led;
 	flow_collect_edges(s, (struct bits){0}, flow);
 }
 

@@ -38,37 +38,102 @@ void epochs_fence(struct flow_setup *s, enum fence_kind kind, uint32_t leaders)
 		s->now.uncovered[e] &= ~(cover_mask(kind) & leaders);
 }
 
-/* The epoch that ends at a release for whoever hears it; EPOCHS_MAX: none. Some of those that a
- * barrier of all threads hears are no such barriers themselves (other ids that may be the same,
- * exits). */
-static uint32_t epoch_ending(const struct flow_setup *s, uint32_t release)
+static const struct arrivers *arrivers_at(const struct flow_setup *s, uint32_t site)
+{
+	const struct leaders *l = &s->leaders;
+
+	return l->arrives && l->arrives[site] < ARRIVERS_MAX ? &l->arrivers[l->arrives[site]]
+							     : NULL;
+}
+
+static struct bits fresh_at(const struct flow_setup *s, uint32_t site, uint32_t epoch)
+{
+	uint32_t end = s->end_of[site * EPOCHS_MAX + epoch];
+
+	return (struct bits){s->end_fresh + (size_t)end * s->set_words, s->set_words};
+}
+
+static uint32_t *uncovered_at(const struct flow_setup *s, uint32_t site, uint32_t epoch)
+{
+	return &s->end_uncovered[s->end_of[site * EPOCHS_MAX + epoch]];
+}
+
+/* The epochs that end at a release for whoever hears it. Some of those that a barrier of all
+ * threads hears are no such barriers themselves (other ids that may be the same, exits). */
+static uint32_t ending(const struct flow_setup *s, uint32_t release)
 {
 	const struct ids *to = &s->handoffs.to[release];
 
 	for (uint32_t i = 0; i < to->n; i++)
 		if (s->handoffs.sites[to->v[i]].full)
-			return 0;
-	return s->leaders.epoch_of[release];
+			return s->leaders.begins[release] | 1;
+	return s->leaders.begins[release];
+}
+
+void epochs_new(struct flow_setup *s)
+{
+	struct arena *arena = s->unit->arena;
+	uint32_t n = s->handoffs.n;
+
+	s->watched = ARENA_NEW(arena, uint8_t, n);
+	s->end_of = ARENA_NEW(arena, uint32_t, (size_t)n * EPOCHS_MAX);
+	s->nends = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct arrivers *a = arrivers_at(s, i);
+
+		s->watched[i] = (uint8_t)(ending(s, i) | (a ? a->epochs : 0));
+		for (uint32_t e = 0; e < s->leaders.nepochs; e++)
+			if (s->watched[i] >> e & 1)
+				s->end_of[i * EPOCHS_MAX + e] = s->nends++;
+	}
+	s->end_fresh = ARENA_NEW(arena, uint64_t, (size_t)s->nends * s->set_words);
+	s->end_uncovered = ARENA_NEW(arena, uint32_t, s->nends);
+}
+
+void epochs_reset(struct flow_setup *s)
+{
+	memset(s->end_fresh, 0, (size_t)s->nends * s->set_words * sizeof(*s->end_fresh));
+	memset(s->end_uncovered, 0, s->nends * sizeof(*s->end_uncovered));
+}
+
+/* Whoever waits for one of the arrivals waits for all of them. */
+static void wake(struct flow_setup *s, const struct arrivers *a)
+{
+	for (uint32_t i = 0; i < a->sites.n; i++) {
+		const struct ids *to = &s->handoffs.to[a->sites.v[i]];
+
+		for (uint32_t k = 0; k < to->n; k++)
+			flow_mark_dirty(s, s->handoffs.sites[to->v[k]].block);
+	}
 }
 
 bool epochs_release(struct flow_setup *s, uint32_t number)
 {
-	uint32_t e = epoch_ending(s, number);
+	const struct arrivers *a = arrivers_at(s, number);
+	bool widened = false;
 
-	if (e == EPOCHS_MAX)
-		return false;
-	bool widened = bits_or(s->fresh_at[number], s->now.fresh[e]);
+	for (uint32_t e = 0; e < s->leaders.nepochs; e++) {
+		if (!(s->watched[number] >> e & 1))
+			continue;
+		uint32_t *uncovered = uncovered_at(s, number, e);
 
-	widened |= (s->now.uncovered[e] & ~s->uncovered_at[number]) != 0;
-	s->uncovered_at[number] |= s->now.uncovered[e];
-	/* a fence before the arrive says nothing about what others do until the next barrier */
-	s->now.uncovered[e] = UINT32_MAX;
+		widened |= bits_or(fresh_at(s, number, e), s->now.fresh[e]);
+		widened |= (s->now.uncovered[e] & ~*uncovered) != 0;
+		*uncovered |= s->now.uncovered[e];
+		/* a fence before the arrive says nothing about what others do until the next
+		 * barrier */
+		if (!a)
+			s->now.uncovered[e] = UINT32_MAX;
+	}
+	if (widened && a)
+		wake(s, a);
 	return widened;
 }
 
-/* For every set of threads of the epoch some leader has fenced on every way to the sites. */
+/* For every set of threads of the epoch some leader, of those `among` whom it is looked for, has
+ * fenced on every way to the sites. */
 static uint32_t covered_spaces(
-	const struct flow_setup *s, const struct epoch *e, uint32_t uncovered)
+	const struct flow_setup *s, const struct epoch *e, uint32_t among, uint32_t uncovered)
 {
 	uint32_t covered = 3;
 
@@ -76,36 +141,48 @@ static uint32_t covered_spaces(
 		uint32_t any = 0;
 
 		for (uint32_t l = 0; l < s->leaders.n; l++)
-			if (e->members[g] >> l & 1)
+			if (e->members[g] & among & (UINT32_C(1) << l))
 				any |= ~(uncovered >> (2 * l)) & 3;
 		covered &= any;
 	}
 	return covered;
 }
 
+/* Into `out` the facts of the spaces. */
+static void facts_of(const struct flow_setup *s, uint32_t spaces, struct bits out)
+{
+	bits_zero(out);
+	if (spaces & 1)
+		bits_or(out, s->facts.shared);
+	if (spaces & 2)
+		bits_or(out, s->facts.global);
+}
+
 /* Facts that a leader has fenced for everybody, into `suppressed`: every thread of the epoch had
  * handed them over when it began, a fence has since run in one that takes part for certain, and
  * nobody has made or acquired them anew. G -> barrier -> fence -> this barrier -> A is then ordered
  * (ptx-proxies 1.2: any thread of the block of A may fence). */
-static void find_suppressed(struct flow_setup *s, uint32_t acquire, uint32_t e)
+static void add_suppressed(struct flow_setup *s, uint32_t acquire, uint32_t e)
 {
 	const struct ids *from = &s->handoffs.from[acquire];
+	/* those of a part of all threads may not be there where all meet */
+	bool there = !e || !s->handoffs.sites[acquire].full || s->leaders.counted[acquire] >> e & 1;
+	uint32_t among = there ? UINT32_MAX : s->leaders.epochs[0].members[0];
 	uint32_t covered, uncovered = 0;
 
-	bits_zero(s->suppressed);
 	for (uint32_t i = 0; i < from->n; i++) {
 		if (s->handoffs.sites[from->v[i]].is_exit ||
-			(e && s->leaders.epoch_of[from->v[i]] != e))
+			(e && !(s->leaders.begins[from->v[i]] >> e & 1)))
 			return;
-		uncovered |= s->uncovered_at[from->v[i]];
+		uncovered |= *uncovered_at(s, from->v[i], e);
 	}
-	covered = covered_spaces(s, &s->leaders.epochs[e], uncovered);
-	if (covered & 1)
-		bits_or(s->suppressed, s->facts.shared);
-	if (covered & 2)
-		bits_or(s->suppressed, s->facts.global);
-	for (uint32_t i = 0; covered && i < from->n; i++)
-		bits_and_not(s->suppressed, s->fresh_at[from->v[i]]);
+	covered = covered_spaces(s, &s->leaders.epochs[e], among, uncovered);
+	if (!covered)
+		return;
+	facts_of(s, covered, s->scratch);
+	for (uint32_t i = 0; i < from->n; i++)
+		bits_and_not(s->scratch, fresh_at(s, from->v[i], e));
+	bits_or(s->suppressed, s->scratch);
 }
 
 /* Another CTA still wants a fence of its own (spec 3.3): for it the facts stay, as fenced ones. */
@@ -120,7 +197,7 @@ static void fence_for_all(struct flow_setup *s, struct bits set)
 static struct bits suppress(struct flow_setup *s, struct bits received)
 {
 	if (bits_meet(received, s->suppressed))
-		s->led = true;
+		s->led |= s->leaders.assumptions;
 	fence_for_all(s, s->now.own);
 	fence_for_all(s, s->now.foreign);
 	for (uint32_t l = 0; l < s->nliterals; l++) {
@@ -132,15 +209,55 @@ static struct bits suppress(struct flow_setup *s, struct bits received)
 	return s->scratch2;
 }
 
-/* Epoch e begins here, or all do where all threads meet; into the others comes what was received.
- * Into that of all threads only what is not in somebody's own set. */
+/* Into `suppressed` what an arrive sends that a leader has fenced: since its thread last met the
+ * leader it has neither made nor acquired it, and no phase is complete before the leader, behind
+ * its fence, has arrived as well. */
+static void find_led(struct flow_setup *s, const struct arrivers *a, uint32_t arrive)
+{
+	bits_zero(s->suppressed);
+	for (uint32_t e = 1; e < s->leaders.nepochs; e++) {
+		uint32_t uncovered = 0;
+
+		if (!(a->epochs >> e & 1))
+			continue;
+		for (uint32_t i = 0; i < a->sites.n; i++)
+			uncovered |= *uncovered_at(s, a->sites.v[i], e);
+		facts_of(s, covered_spaces(s, &a->led[e], UINT32_MAX, uncovered), s->scratch);
+		bits_and_not(s->scratch, fresh_at(s, arrive, e));
+		bits_or(s->suppressed, s->scratch);
+	}
+}
+
+/* What a wait receives, without what leaders have fenced for those who arrived. */
+static struct bits receive_led(struct flow_setup *s, const struct ids *from)
+{
+	bits_zero(s->scratch2);
+	for (uint32_t i = 0; i < from->n; i++) {
+		const struct arrivers *a = arrivers_at(s, from->v[i]);
+		struct bits sent = s->scratch;
+
+		bits_zero(s->suppressed);
+		if (a)
+			find_led(s, a, from->v[i]);
+		bits_copy(sent, s->sent_own[from->v[i]]);
+		bits_or(sent, s->sent_foreign[from->v[i]]);
+		if (a && bits_meet(sent, s->suppressed))
+			s->led |= s->leaders.assumptions | a->assumptions;
+		fence_for_all(s, sent);
+		bits_or(s->scratch2, sent);
+	}
+	return s->scratch2;
+}
+
+/* Epochs begin here; into the others comes what was received. Into that of all threads only what is
+ * not in somebody's own set. */
 static void start_epochs(
-	struct flow_setup *s, const struct sync_site *site, uint32_t e, struct bits received)
+	struct flow_setup *s, const struct sync_site *site, uint32_t begins, struct bits received)
 {
 	uint32_t absent = leaders_spread(s->leaders.cannot[site->block]);
 
 	for (uint32_t k = 0; k < s->leaders.nepochs; k++) {
-		if (k == e || (e == 0 && !site->unknown)) {
+		if (begins >> k & 1) {
 			bits_zero(s->now.fresh[k]);
 			s->now.uncovered[k] = ~absent;
 		} else if (k) {
@@ -156,14 +273,21 @@ static void start_epochs(
 struct bits epochs_acquire(struct flow_setup *s, uint32_t number, struct bits received)
 {
 	const struct sync_site *site = &s->handoffs.sites[number];
-	bool guarded = s->unit->fn->insns[site->insn].guard != NONE;
-	uint32_t e = guarded ? EPOCHS_MAX : s->leaders.epoch_of[number];
+	const struct ids *from = &s->handoffs.from[number];
+	uint32_t begins = s->leaders.begins[number];
+	bool led = false;
 
-	if (e < EPOCHS_MAX && (e || site->resets)) {
-		find_suppressed(s, number, e);
+	bits_zero(s->suppressed);
+	for (uint32_t e = 0; e < s->leaders.nepochs; e++)
+		if (begins >> e & 1 && (e || site->resets))
+			add_suppressed(s, number, e);
+	if (bits_any(s->suppressed))
 		received = suppress(s, received);
-	}
-	start_epochs(s, site, e, received);
+	for (uint32_t i = 0; i < from->n && !led; i++)
+		led = arrivers_at(s, from->v[i]) != NULL;
+	if (led)
+		received = receive_led(s, from);
+	start_epochs(s, site, begins, received);
 	return received;
 }
 

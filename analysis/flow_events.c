@@ -381,20 +381,18 @@ static void prepare_sites(struct flow_setup *s)
 {
 	struct arena *arena = s->unit->arena;
 	uint32_t n = s->set_words;
-	uint64_t *at = ARENA_NEW(arena, uint64_t, (size_t)4 * n * s->handoffs.n);
+	uint64_t *at = ARENA_NEW(arena, uint64_t, (size_t)3 * n * s->handoffs.n);
 
 	s->sent = at;
 	s->sent_own = ARENA_NEW(arena, struct bits, s->handoffs.n);
 	s->sent_foreign = ARENA_NEW(arena, struct bits, s->handoffs.n);
 	s->received = ARENA_NEW(arena, struct bits, s->handoffs.n);
-	s->fresh_at = ARENA_NEW(arena, struct bits, s->handoffs.n);
-	s->uncovered_at = ARENA_NEW(arena, uint32_t, s->handoffs.n);
-	for (uint32_t i = 0; i < s->handoffs.n; i++, at += (size_t)4 * n) {
+	for (uint32_t i = 0; i < s->handoffs.n; i++, at += (size_t)3 * n) {
 		s->sent_own[i] = (struct bits){at, n};
 		s->sent_foreign[i] = (struct bits){at + n, n};
 		s->received[i] = (struct bits){at + 2 * n, n};
-		s->fresh_at[i] = (struct bits){at + 3 * n, n};
 	}
+	epochs_new(s);
 }
 
 static void prepare_sets(struct flow_setup *s)

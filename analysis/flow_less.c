@@ -17,7 +17,7 @@ static uint64_t row_space(const struct flow_setup *s)
 
 static uint64_t site_space(const struct flow_setup *s)
 {
-	return (uint64_t)s->handoffs.n * 4 * s->set_words;
+	return ((uint64_t)s->handoffs.n * 3 + s->nends) * s->set_words;
 }
 
 static uint64_t *saved_row(const struct flow_setup *s, uint32_t block)
@@ -25,9 +25,22 @@ static uint64_t *saved_row(const struct flow_setup *s, uint32_t block)
 	return s->saved + (size_t)block * s->row_words;
 }
 
-static uint64_t *saved_site(const struct flow_setup *s, uint32_t site)
+static void copy_words(uint64_t *saved, uint64_t *words, uint64_t n, bool away)
 {
-	return s->saved + row_space(s) + (size_t)site * 4 * s->set_words;
+	memcpy(away ? saved : words, away ? words : saved, n * sizeof(*words));
+}
+
+/* What is kept by site: `away` to be saved, or back. */
+static void copy_sites(struct flow_setup *s, bool away)
+{
+	uint64_t sent = (uint64_t)s->handoffs.n * 3 * s->set_words;
+	uint64_t *saved = s->saved + row_space(s);
+	size_t uncovered = s->nends * sizeof(*s->end_uncovered);
+
+	copy_words(saved, s->sent, sent, away);
+	copy_words(saved + sent, s->end_fresh, (uint64_t)s->nends * s->set_words, away);
+	memcpy(away ? s->saved_uncovered : s->end_uncovered,
+		away ? s->end_uncovered : s->saved_uncovered, uncovered);
 }
 
 /* Once for all that is asked of one run. */
@@ -37,16 +50,12 @@ static void save(struct flow_setup *s)
 		return;
 	if (!s->saved) {
 		s->saved = ARENA_UNSET(s->unit->arena, uint64_t, row_space(s) + site_space(s));
-		s->saved_uncovered = ARENA_NEW(s->unit->arena, uint32_t, s->handoffs.n);
+		s->saved_uncovered = ARENA_NEW(s->unit->arena, uint32_t, s->nends);
 	}
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++)
 		if (s->reached[b])
 			memcpy(saved_row(s, b), flow_row(s, b), s->row_words * sizeof(*s->in));
-	for (uint32_t i = 0; i < s->handoffs.n; i++) {
-		memcpy(saved_site(s, i), s->sent_own[i].words,
-			4 * s->set_words * sizeof(*s->sent));
-		s->saved_uncovered[i] = s->uncovered_at[i];
-	}
+	copy_sites(s, true);
 	s->has_saved = true;
 }
 
@@ -62,11 +71,7 @@ static void restore(struct flow_setup *s, struct bits ran)
 			memcpy(flow_row(s, to), saved_row(s, to), s->row_words * sizeof(*s->in));
 		}
 	}
-	for (uint32_t i = 0; i < s->handoffs.n; i++) {
-		memcpy(s->sent_own[i].words, saved_site(s, i),
-			4 * s->set_words * sizeof(*s->sent));
-		s->uncovered_at[i] = s->saved_uncovered[i];
-	}
+	copy_sites(s, false);
 }
 
 /* The event of a planned fence: of two at one instruction the one behind it comes last. */
@@ -101,7 +106,7 @@ void flow_solve_less(struct flow_setup *s, const struct placed_fence *gone, uint
 	struct bits ran = bits_new(arena, s->unit->cfg.n);
 	struct edge *edges = s->brief_edges;
 	uint32_t cap = s->brief_cap;
-	bool led = s->led;
+	uint32_t led = s->led;
 
 	save(s);
 	for (uint32_t i = 0; i < n; i++) {

@@ -110,13 +110,13 @@ struct flow_setup {
 	uint32_t *merged_of;
 	const uint8_t *existing;
 	bool brief, own_only;     /* see fence_view */
-	bool led;                 /* a leader's fence has settled something for others */
+	uint32_t led;             /* enum assumption bits under which a leader's fence has settled something for others */
 	struct edge *brief_edges; /* of the latest brief run: used again by the next one */
 	uint32_t brief_cap;
 	struct edge *less_edges;  /* the same for flow_solve_less */
 	uint32_t less_cap;
 	uint64_t *saved;          /* flow_less.c: rows and sites of the latest run, if has_saved */
-	uint32_t *saved_uncovered;
+	uint32_t *saved_uncovered; /* by end */
 	bool has_saved;
 	uint64_t *in;             /* by block: the row of the state at its start, where it is reached */
 	uint32_t set_words, row_words;
@@ -124,9 +124,13 @@ struct flow_setup {
 	struct state now;
 	struct bits *sent_own, *sent_foreign; /* by release site, conversions of crossing included */
 	struct bits *received;    /* by acquire site */
-	struct bits *fresh_at;    /* by site at which an epoch ends: of that epoch, at its release */
-	uint32_t *uncovered_at;
-	uint64_t *sent;           /* where the four sets of each site lie, one site behind the other */
+	/* Ends of epochs, as what is fresh and who has not fenced at the releases of a site: for each site
+	 * and each epoch that ends there, or since whose beginning what leaves may have been led. */
+	uint8_t *watched;         /* by site: bit E: there is such an end of epoch E */
+	uint32_t *end_of, nends;  /* by site and epoch, EPOCHS_MAX to a site: its number */
+	uint64_t *end_fresh;
+	uint32_t *end_uncovered;
+	uint64_t *sent;           /* where the three sets of each site lie, one site behind the other */
 	struct bits scratch, scratch2, suppressed;
 	uint64_t *dirty;          /* blocks, one bit each */
 	uint32_t *seen, *heard, round; /* by block, by site: stamps of backward searches */
@@ -195,7 +199,10 @@ uint32_t flow_release_event(const struct flow_setup *, uint32_t site);
 /* Into `to` the FENCED siblings of those facts of `from` that are in `kill`, where they have one. */
 void flow_fenced_siblings(
 	const struct flow_setup *, struct bits from, struct bits kill, struct bits to);
-/* flow_epochs.c: leaders and epochs of setup->now. A fence that the leaders of a spread set run: */
+/* flow_epochs.c: room for the ends of epochs, once; nothing in them, before each run. */
+void epochs_new(struct flow_setup *);
+void epochs_reset(struct flow_setup *);
+/* leaders and epochs of setup->now. A fence that the leaders of a spread set run: */
 void epochs_fence(struct flow_setup *, enum fence_kind, uint32_t leaders);
 /* At a release site; true when those who acquire there must look again. */
 bool epochs_release(struct flow_setup *, uint32_t site);

@@ -4,51 +4,11 @@
  * threads that may fence for them. A set of threads is known if no more threads can come to the
  * barriers of its id than their count asks for: then each of them takes part every time.
  */
-#include "analysis/leaders.h"
+#include "analysis/leaders_private.h"
 
-struct set { /* of threads */
-	uint64_t w[THREADS_MAX / 64];
-};
-
-struct group {
-	struct set threads;
-	uint32_t epoch;
-};
-
-struct finder {
-	struct unit *unit;
-	const struct handoffs *h;
-	struct leaders *out;
-	struct group groups[EPOCHS_MAX * GROUPS_MAX];
-	uint32_t ngroups;
-	uint32_t most; /* threads of a CTA */
-	bool exact, numbered, elects;
-	bool named; /* all that can come to a named barrier is in view */
-	struct bits placed;
-};
-
-static bool set_has(const struct set *s, uint32_t t)
+static bool is_empty(const struct thread_set *s)
 {
-	return s->w[t / 64] >> (t % 64) & 1;
-}
-
-static void set_add(struct set *s, uint32_t t)
-{
-	s->w[t / 64] |= UINT64_C(1) << (t % 64);
-}
-
-static bool has_warp(const struct set *s, uint32_t t)
-{
-	return (uint32_t)(s->w[t / 64] >> (t & 32)) == UINT32_MAX;
-}
-
-static bool is_empty(const struct set *s)
-{
-	uint64_t any = 0;
-
-	for (uint32_t i = 0; i < THREADS_MAX / 64; i++)
-		any |= s->w[i];
-	return !any;
+	return !thread_sets_meet(s, s);
 }
 
 /* ---- the threads of named barriers ---- */
@@ -82,7 +42,7 @@ static uint32_t counted(const struct finder *f, const struct sync_site *s)
 }
 
 /* Adds the threads that can come to a site to the sets of the ids that it has for them. */
-static bool add_site(struct finder *f, const struct sync_site *s, struct set *by_id)
+static bool add_site(struct finder *f, const struct sync_site *s, struct thread_set *by_id)
 {
 	const struct operand *o = id_operand(f, s->insn);
 
@@ -92,24 +52,23 @@ static bool add_site(struct finder *f, const struct sync_site *s, struct set *by
 
 		if (!thread_reaches(f->unit->values, thread, s->block))
 			continue;
-		if (!o || !thread_number(f->unit->values, t, s->insn, o, &id) || id < 0 ||
-			id >= GROUPS_MAX)
+		if (!o || !thread_number(f->unit->values, t, s->insn, o, &id) || id < 0 || id >= GROUPS_MAX)
 			return false;
 		for (int64_t other = 0; other < GROUPS_MAX; other++)
-			if (other != id && set_has(&by_id[other], t))
+			if (other != id && thread_set_has(&by_id[other], t))
 				return false; /* none of one fixed set */
-		set_add(&by_id[id], t);
+		thread_set_add(&by_id[id], t);
 	}
 	return true;
 }
 
 /* As many as the barrier counts, in whole warps; or none at all. */
-static bool complete(const struct set *s, uint32_t count)
+static bool complete(const struct thread_set *s, uint32_t count)
 {
 	uint32_t n = 0;
 
 	for (uint32_t t = 0; t < THREADS_MAX; t += 32) {
-		if (has_warp(s, t))
+		if (thread_set_has_warp(s, t))
 			n += 32;
 		else if ((uint32_t)(s->w[t / 64] >> (t & 32)))
 			return false;
@@ -127,7 +86,7 @@ static bool same_sets(const struct finder *f, uint32_t e, uint32_t from)
 	for (uint32_t i = 0; i < n; i++)
 		if (f->groups[first + i].epoch != e ||
 			memcmp(&f->groups[first + i].threads, &f->groups[from + i].threads,
-				sizeof(struct set)) != 0)
+				sizeof(struct thread_set)) != 0)
 			return false;
 	return f->groups[first + n].epoch != e;
 }
@@ -135,7 +94,7 @@ static bool same_sets(const struct finder *f, uint32_t e, uint32_t from)
 /* Barriers of the same threads under other ids are meetings of the same epoch. */
 static void find_epoch(struct finder *f, uint32_t barrier)
 {
-	struct set by_id[GROUPS_MAX] = {0};
+	struct thread_set by_id[GROUPS_MAX] = {0};
 	uint32_t count = 0, epoch = f->out->nepochs;
 
 	for (uint32_t i = 0; i < f->h->n; i++) {
@@ -193,6 +152,71 @@ static void find_epochs(struct finder *f)
 	}
 }
 
+/* Every set of epoch `part` is a part of some set of epoch `e`, and each of these has such a part.
+ */
+static bool is_part(const struct finder *f, uint32_t part, uint32_t e)
+{
+	for (uint32_t g = 0; g < f->ngroups; g++) {
+		const struct group *group = &f->groups[g];
+		bool found = e == part || e == 0 || (group->epoch != part && group->epoch != e);
+
+		for (uint32_t k = 0; k < f->ngroups && !found; k++) {
+			const struct group *other = &f->groups[k];
+
+			if (group->epoch == part && other->epoch == e)
+				found = thread_set_within(&group->threads, &other->threads);
+			else if (group->epoch == e && other->epoch == part)
+				found = thread_set_within(&other->threads, &group->threads);
+		}
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* An unguarded barrier of the epoch's own stands on every way to a site. */
+bool leaders_counted(const struct finder *f, uint32_t epoch, uint32_t site)
+{
+	const struct sync_site *to = &f->h->sites[site];
+
+	for (uint32_t i = 0; i < f->h->n; i++) {
+		const struct sync_site *s = &f->h->sites[i];
+
+		if (f->out->epoch_of[i] != epoch || !f->out->begins[i])
+			continue;
+		if (s->block == to->block ? s->insn < to->insn
+					  : cfg_dominates(&f->unit->cfg, s->block, to->block))
+			return true;
+	}
+	return false;
+}
+
+static void find_beginnings(struct finder *f)
+{
+	struct leaders *l = f->out;
+	uint8_t parts[EPOCHS_MAX + 1] = {0};
+
+	for (uint32_t e = 0; e < l->nepochs; e++)
+		for (uint32_t part = 0; part < l->nepochs; part++)
+			if (is_part(f, part, e))
+				parts[e] |= (uint8_t)(1 << part);
+	l->begins = ARENA_NEW(f->unit->arena, uint8_t, f->h->n + 1);
+	l->counted = ARENA_NEW(f->unit->arena, uint8_t, f->h->n + 1);
+	for (uint32_t i = 0; i < f->h->n; i++) {
+		const struct sync_site *s = &f->h->sites[i];
+
+		if (s->is_exit || f->unit->fn->insns[s->insn].guard != NONE)
+			continue;
+		l->begins[i] = parts[l->epoch_of[i]];
+		if (s->full && s->unknown)
+			l->begins[i] = 1;
+	}
+	for (uint32_t i = 0; i < f->h->n; i++)
+		for (uint32_t e = 1; e < l->nepochs && f->h->sites[i].full; e++)
+			if (leaders_counted(f, e, i))
+				l->counted[i] |= (uint8_t)(1 << e);
+}
+
 /* ---- leaders ---- */
 
 static void add_leader(struct finder *f, uint32_t tid, bool elected)
@@ -219,7 +243,7 @@ static void leaders_of_fence(struct finder *f, uint32_t insn, bool guarded)
 		bool thread = false, elected = !f->elects;
 
 		for (uint32_t t = 0; t < f->most && !(thread && elected); t++) {
-			if (!set_has(&f->groups[g].threads, t))
+			if (!thread_set_has(&f->groups[g].threads, t))
 				continue;
 			if (!thread &&
 				comes(f, (struct thread){(uint16_t)t, false}, insn, guarded)) {
@@ -261,7 +285,7 @@ static bool parts(const struct finder *f, struct thread t, uint32_t insn)
 	struct thread warp = {t.tid, true};
 
 	return guard.id != NONE && !value_uniform(unit->values, insn, &guard) &&
-	       thread_runs(unit->values, warp, insn) == TRUTH_OPEN;
+	       thread_runs(f->unit->values, warp, insn) == TRUTH_OPEN;
 }
 
 static bool may_leave_alone(const struct finder *f, struct thread t)
@@ -295,7 +319,8 @@ static bool is_member(const struct finder *f, const struct group *g, struct thre
 
 	if (!g->epoch) /* all that there are; who has left is looked for elsewhere */
 		return exists;
-	if (t.elected ? !has_warp(&g->threads, t.tid) : !set_has(&g->threads, t.tid))
+	if (t.elected ? !thread_set_has_warp(&g->threads, t.tid)
+		      : !thread_set_has(&g->threads, t.tid))
 		return false;
 	return (exists || t.elected || t.tid % 32 == 0) && !may_leave_alone(f, t);
 }
@@ -312,6 +337,47 @@ static void find_members(struct finder *f)
 			if (is_member(f, &f->groups[g], l->v[i]))
 				*members |= UINT32_C(1) << i;
 	}
+}
+
+/* Of the sets of each epoch that arrive at an mbarrier, the leaders that arrive there too. */
+static void find_led(struct finder *f, struct arrivers *a)
+{
+	memset(a->led, 0, sizeof(a->led));
+	for (uint32_t g = 0; g < f->ngroups; g++) {
+		const struct group *group = &f->groups[g];
+		struct epoch *led = &a->led[group->epoch];
+
+		if (!(a->epochs >> group->epoch & 1) ||
+			!thread_sets_meet(&a->threads, &group->threads))
+			continue;
+		uint32_t *members = &led->members[led->ngroups++];
+
+		for (uint32_t i = 0; i < f->out->n; i++) {
+			struct thread t = f->out->v[i];
+			bool arrives = t.elected ? thread_set_has_warp(&a->threads, t.tid)
+						 : thread_set_has(&a->threads, t.tid);
+
+			if (arrives && is_member(f, group, t))
+				*members |= UINT32_C(1) << i;
+		}
+	}
+}
+
+static void find_arrivers(struct finder *f, const struct leaders *known)
+{
+	struct leaders *l = f->out;
+
+	f->arrivals = known && known->finder->arrivals;
+	if (f->arrivals && known->narrivers) {
+		l->arrives = known->arrives;
+		l->narrivers = known->narrivers;
+		l->arrivers = ARENA_NEW(f->unit->arena, struct arrivers, l->narrivers);
+		memcpy(l->arrivers, known->arrivers, sizeof(*l->arrivers) * l->narrivers);
+	}
+	if (!f->arrivals && l->n && f->named)
+		arrivals_find(f);
+	for (uint32_t i = 0; i < l->narrivers; i++)
+		find_led(f, &l->arrivers[i]);
 }
 
 /* ---- where they can be ---- */
@@ -359,7 +425,7 @@ static void find_ways(struct finder *f)
 	for (uint32_t k = 0; k < unit->fn->ninsns; k++)
 		for (uint32_t i = 0; i < l->n && unit->effects[k].fence != FENCE_NONE; i++)
 			if (unit->cfg.block_of[k] != NONE &&
-				thread_runs(unit->values, l->v[i], k) == TRUTH_YES)
+				thread_runs(f->unit->values, l->v[i], k) == TRUTH_YES)
 				l->runs[k] |= UINT32_C(1) << i;
 }
 
@@ -367,6 +433,8 @@ static void find_ways(struct finder *f)
 static void take_epochs(struct finder *f, const struct leaders *known)
 {
 	f->out->epoch_of = known->epoch_of;
+	f->out->begins = known->begins;
+	f->out->counted = known->counted;
 	f->out->nepochs = known->nepochs;
 	memcpy(f->groups, known->finder->groups, sizeof(f->groups));
 	f->ngroups = known->finder->ngroups;
@@ -391,12 +459,15 @@ void leaders_find(struct unit *unit, const struct handoffs *h, const struct fenc
 		f->elects |= unit->fn->insns[i].op == OP_elect;
 	for (uint32_t i = 0; view && i < view->nplaced; i++)
 		bits_set(f->placed, view->placed[i].before);
-	if (known)
+	if (known) {
 		take_epochs(f, known);
-	else
+	} else {
 		find_epochs(f);
+		find_beginnings(f);
+	}
 	find_leaders(f, view);
 	find_members(f);
+	find_arrivers(f, known);
 	find_ways(f);
 	if (assumed && f->numbered && out->nepochs > 1)
 		out->assumptions = ASSUME_FLAT_BLOCK;

@@ -5,6 +5,10 @@
  * ordered before the fence and the fence before what follows the second (ptx-proxies 1.2). An epoch
  * counts the meetings of one set of threads; a leader is one thread whose way is followed. A fence
  * counts for an epoch if on every way that the leader can take from meeting to meeting one stands.
+ *
+ * A meeting of more threads is one of each part of them too. An arrive on an mbarrier is a second
+ * meeting for those who wait there, if no phase completes without the leader's arrival of the same
+ * epoch.
  */
 #pragma once
 
@@ -15,10 +19,20 @@
 #define LEADERS_MAX 16
 #define EPOCHS_MAX 8  /* number 0: the barriers of all threads */
 #define GROUPS_MAX 16 /* barrier ids of a CTA (ISA 9.7.13.1) */
+#define ARRIVERS_MAX 16
 
 struct epoch {
 	uint32_t ngroups;             /* sets of threads that run the same code under different ids */
 	uint32_t members[GROUPS_MAX]; /* bit L: leader L takes part in every meeting of the set */
+};
+
+/* The threads that arrive at one mbarrier, each phase of which takes one arrival of every one of them. */
+struct arrivers {
+	struct thread_set threads;
+	struct ids sites;              /* their arrives */
+	uint32_t epochs;               /* bit E: all of the sets of E arrive once, or not, from meeting to meeting */
+	struct epoch led[EPOCHS_MAX];  /* by epoch: of the sets that arrive, the leaders that do */
+	uint32_t assumptions;          /* enum assumption bits on which it rests */
 };
 
 struct leaders {
@@ -27,6 +41,12 @@ struct leaders {
 	struct epoch epochs[EPOCHS_MAX];
 	uint32_t nepochs;
 	uint8_t *epoch_of;     /* by site: the epoch that begins there; EPOCHS_MAX: none */
+	uint8_t *begins;       /* by site: bit E: so does epoch E, in every thread that passes */
+	uint8_t *counted;      /* by site of all threads: bit E: who passes has passed a barrier of E's own, which
+	                        * counts its set: all of that set are there */
+	struct arrivers *arrivers;
+	uint32_t narrivers;
+	uint8_t *arrives;      /* by site: the arrivers it is one of; ARRIVERS_MAX: none. NULL: no site is */
 	uint32_t *runs;        /* by instruction: leaders for which its guard certainly holds */
 	uint32_t *cannot;      /* by block: leaders that never come there */
 	uint32_t (*not_along)[2]; /* by block: leaders that never take its first, second edge */

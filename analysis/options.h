@@ -19,7 +19,8 @@ enum assumption { /* bits of a mask; spec section 4, --assume */
 	ASSUME_PARAM_GLOBAL = 1 << 8,
 	ASSUME_DISTINCT_PARAMS = 1 << 9,
 	ASSUME_RACE_FREE = 1 << 10,
-	ASSUME_ALL = (1 << 11) - 1
+	ASSUME_ONE_ARRIVAL = 1 << 11,
+	ASSUME_ALL = (1 << 12) - 1
 };
 
 enum calls_mode { CALLS_AUTO, CALLS_NONE, CALLS_WRITE, CALLS_ASYNC, CALLS_WORST };

@@ -16,6 +16,45 @@ struct thread {
 	bool elected;
 };
 
+struct thread_set {
+	uint64_t w[THREADS_MAX / 64];
+};
+
+static inline bool thread_set_has(const struct thread_set *s, uint32_t t)
+{
+	return s->w[t / 64] >> (t % 64) & 1;
+}
+
+static inline void thread_set_add(struct thread_set *s, uint32_t t)
+{
+	s->w[t / 64] |= UINT64_C(1) << (t % 64);
+}
+
+/* All 32 threads of the warp of t. */
+static inline bool thread_set_has_warp(const struct thread_set *s, uint32_t t)
+{
+	return (uint32_t)(s->w[t / 64] >> (t & 32)) == UINT32_MAX;
+}
+
+/* `part` has no thread that `all` has not. */
+static inline bool thread_set_within(const struct thread_set *part, const struct thread_set *all)
+{
+	uint64_t more = 0;
+
+	for (uint32_t i = 0; i < THREADS_MAX / 64; i++)
+		more |= part->w[i] & ~all->w[i];
+	return !more;
+}
+
+static inline bool thread_sets_meet(const struct thread_set *a, const struct thread_set *b)
+{
+	uint64_t both = 0;
+
+	for (uint32_t i = 0; i < THREADS_MAX / 64; i++)
+		both |= a->w[i] & b->w[i];
+	return both != 0;
+}
+
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_OPEN };
 
 /* Blocks are known, or assumed by the options (then *assumed is set), to have one dimension: only

@@ -231,7 +231,7 @@ void put_registers(struct maker *m)
 	put(m, "\t.reg .b32 %%r<%d>, %%v<%d>, %%i<%d>, %%m<3>;", NTEMPS, NVALUES, NDEPTHS);
 	put(m, "\t.reg .b64 %%d<%d>, %%in;", NTEMPS);
 	put(m,
-		"\t.reg .pred %%q<%d>, %%first, %%lane0, %%elect, %%warp0, %%group, %%others, "
+		"\t.reg .pred %%q<%d>, %%first, %%second, %%lane0, %%elect, %%warp0, %%warp1, %%group, %%others, "
 		"%%flag0, "
 		"%%flag1, %%rank0;",
 		NTEMPS);
@@ -239,9 +239,11 @@ void put_registers(struct maker *m)
 	put(m, "\tshr.u32 %%warp, %%thread, 5;");
 	put(m, "\tand.b32 %%lane, %%thread, 31;");
 	put(m, "\tsetp.eq.u32 %%first, %%thread, 0;");
+	put(m, "\tsetp.eq.u32 %%second, %%thread, 32;");
 	put(m, "\tsetp.eq.u32 %%lane0, %%lane, 0;");
 	put(m, "\telect.sync _|%%elect, -1;");
 	put(m, "\tsetp.eq.u32 %%warp0, %%warp, 0;");
+	put(m, "\tsetp.eq.u32 %%warp1, %%warp, 1;");
 	put(m, "\tsetp.lt.u32 %%group, %%warp, 4;");
 	put(m, "\tsetp.gt.u32 %%others, %%thread, 31;");
 	put(m, "\tmov.u32 %%rank, %%cluster_ctarank;");
@@ -357,6 +359,12 @@ static void make_segments(struct maker *m)
 	struct who who = {.warps = all_warps(m), .whole_warps = true, .all = true, .both = true};
 	int n = 1 + below(m, 3);
 	for (int i = 0; i < n; i++) {
+		if (m->arrivals && i == 0 && m->p->warps > 1) {
+			m->more |= bit(FEATURE_LEADER_ARRIVES);
+			make_arrivals(m, &who);
+			m->more = 0;
+			continue;
+		}
 		if (m->left)
 			who = (struct who){.warps = m->group && m->p->warps == 5 ? 0xf : 1,
 				.whole_warps = true,
@@ -389,10 +397,13 @@ void program_make(struct program *p, uint64_t seed)
 	int kind = below(&m, 100);
 	m.cluster = kind < 20;
 	m.group = kind >= 20 && kind < 35;
+	m.arrivals = kind >= 30 && kind < 45;
 	m.hints = chance(&m, 8);
 	p->warps = m.group ? 4 + below(&m, 2) : 1 + below(&m, m.cluster ? 2 : 3);
+	if (m.arrivals && !m.group)
+		p->warps = 2 + below(&m, 3);
 	p->ctas = m.cluster ? 2 : 1;
-	m.fence_odds = odds[below(&m, 6)];
+	m.fence_odds = m.arrivals ? 0 : odds[below(&m, 6)];
 	m.peer_odds = 30;
 	m.next_id = 1;
 	m.next_role_id = 9;

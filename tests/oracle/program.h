@@ -22,10 +22,12 @@ enum {
 
 /* Predicates that every kernel computes first. */
 enum pred {
-	PRED_FIRST, /* %tid.x == 0 */
+	PRED_FIRST,  /* %tid.x == 0 */
+	PRED_SECOND, /* of the second warp */
 	PRED_LANE,  /* first lane of its warp */
 	PRED_ELECT, /* the same by elect.sync */
 	PRED_WARP0,
+	PRED_WARP1,
 	PRED_GROUP,  /* of the first four warps */
 	PRED_OTHERS, /* not warp 0 */
 	PRED_FLAG0,  /* of a kernel parameter: uniform, unknown */
@@ -133,6 +135,7 @@ enum feature {
 	FEATURE_FLAG,
 	FEATURE_LEADER,
 	FEATURE_LEADER_MBARRIER,
+	FEATURE_LEADER_ARRIVES,
 	FEATURE_GUARDED_FENCE,
 	FEATURE_CP_ASYNC,
 	FEATURE_CP_MBARRIER,
@@ -205,7 +208,9 @@ struct outcome {
 	int n, edges, strict_edges;
 };
 
-enum verdict { RAN, TOO_LONG, STUCK };
+/* TWICE: a thread has arrived twice in a phase that takes as many arrivals as threads arrive, which the
+ * default rules assume not to happen (one-arrival). */
+enum verdict { RAN, TOO_LONG, STUCK, TWICE };
 
 void program_make(struct program *p, uint64_t seed);
 void program_clear(struct program *p);

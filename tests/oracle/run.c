@@ -16,11 +16,15 @@ static bool pred_holds(const struct run *r, const struct thread *t, int pred)
 	switch ((enum pred)pred) {
 	case PRED_FIRST:
 		return t->tid == 0;
+	case PRED_SECOND:
+		return t->tid == 32;
 	case PRED_LANE:
 	case PRED_ELECT:
 		return t->tid % 32 == 0;
 	case PRED_WARP0:
 		return t->tid / 32 == 0;
+	case PRED_WARP1:
+		return t->tid / 32 == 1;
 	case PRED_GROUP:
 		return t->tid / 32 < 4;
 	case PRED_OTHERS:
@@ -259,7 +263,7 @@ static enum verdict run_all(struct run *r, const int *order)
 	for (int i = 0; i < r->nthreads; i++)
 		if (!r->threads[i].over)
 			return STUCK;
-	return RAN;
+	return arrives_twice(r) ? TWICE : RAN;
 }
 
 static void run_reset(struct run *r, const struct program *p, int n, int flags, int guess)

@@ -57,7 +57,7 @@ void put_label(struct maker *m, int l)
 }
 
 const char *const pred_names[NPREDS] = {
-	"%first", "%lane0", "%elect", "%warp0", "%group", "%others", "%flag0", "%flag1", "%rank0"};
+	"%first", "%second", "%lane0", "%elect", "%warp0", "%warp1", "%group", "%others", "%flag0", "%flag1", "%rank0"};
 
 void cond_name(struct maker *m, struct cond c, char *out, size_t size)
 {

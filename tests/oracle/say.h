@@ -28,6 +28,7 @@ struct maker {
 	int nmbarriers, threads[NMBARRIERS];
 	int fence_odds, peer_odds; /* per cent: a fence before a release, an access to the peer */
 	bool loaded, left;
+	bool arrivals; /* begins with make_arrivals() */
 	bool cluster, group, hints, hinted, in_callee, keep_pool;
 	uint32_t more; /* features of all that is made now */
 	struct callee callees[MAX_CALLEES];
@@ -137,6 +138,7 @@ void loop_end(struct maker *m, struct loop *l);
 /* ---- segments ---- */
 
 void make_segment(struct maker *m, const struct who *who);
+void make_arrivals(struct maker *m, const struct who *who);
 void make_cluster_segment(struct maker *m, const struct who *who);
 
 void make_callees(struct maker *m);

@@ -444,13 +444,16 @@ static void make_led(struct maker *m, const struct who *who, bool many)
 {
 	uint32_t before = m->more;
 	int k = below(m, 100);
-	if (k < 40 && many) {
+	if (k < 25 && many) {
+		m->more |= bit(FEATURE_LEADER_ARRIVES);
+		make_arrivals(m, who);
+	} else if (k < 50 && many) {
 		m->more |= bit(FEATURE_LEADER_MBARRIER);
-		k < 25 ? make_leader_mbarriers(m, who) : make_groups(m, who);
+		k < 40 ? make_leader_mbarriers(m, who) : make_groups(m, who);
 	} else {
 		m->more |= bit(FEATURE_LEADER);
-		k < 50 && many ? make_elected_roles(m, who)
-		: k < 75       ? make_elected(m, who)
+		k < 60 && many ? make_elected_roles(m, who)
+		: k < 80       ? make_elected(m, who)
 			       : make_leader(m, who);
 	}
 	m->more = before;

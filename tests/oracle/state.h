@@ -60,6 +60,8 @@ struct thread {
 
 struct barrier {
 	int arrived, phase, bytes; /* bytes: still expected */
+	unsigned ever, since;      /* threads that have arrived at all, in this phase */
+	bool twice;                /* one of them more than once in a phase */
 	struct facts next, last;
 };
 
@@ -135,6 +137,7 @@ void bar_arrive(struct run *r, struct barrier *b, struct thread *t, int expected
 void cluster_arrive(struct run *r, struct thread *t);
 void mb_arrive(struct run *r, struct thread *t, const struct step *s);
 void mb_copies(struct run *r, struct thread *t, const struct step *s);
+bool arrives_twice(const struct run *r);
 void mb_complete(struct run *r, struct barrier *b, int mbarrier, int bytes);
 struct barrier *mb_of(struct run *r, const struct thread *t, const struct step *s);
 int live(const struct run *r, int cta);

@@ -12,6 +12,7 @@ void stamp(struct run *r, const struct set *before, uint32_t features)
 static void phase_end(struct barrier *b)
 {
 	b->arrived = 0;
+	b->since = 0;
 	b->phase++;
 	b->last = b->next;
 }
@@ -96,8 +97,23 @@ void mb_arrive(struct run *r, struct thread *t, const struct step *s)
 	else
 		facts_join(&b->next, &t->facts);
 	t->token = b->phase;
+	unsigned self = 1u << (t - r->threads);
+	b->twice |= b->since & self;
+	b->since |= self;
+	b->ever |= self;
 	b->arrived++;
 	mb_complete(r, b, s->barrier, -s->bytes);
+}
+
+/* At an mbarrier that counts as many arrivals as there are threads that arrive. */
+bool arrives_twice(const struct run *r)
+{
+	for (int i = 0; i < MAX_CTAS * NMBARRIERS; i++) {
+		const struct barrier *b = &r->mbs[i / NMBARRIERS][i % NMBARRIERS];
+		if (b->twice && __builtin_popcount(b->ever) == r->p->expected[i % NMBARRIERS])
+			return true;
+	}
+	return false;
 }
 
 /* Nothing but the thread's copies is handed over, and no fence of its covers them. */

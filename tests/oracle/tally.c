@@ -12,6 +12,7 @@ const char *const feature_names[NFEATURES] = {
 	[FEATURE_FLAG] = "flag in memory",
 	[FEATURE_LEADER] = "leader at bar",
 	[FEATURE_LEADER_MBARRIER] = "leader at mbarrier",
+	[FEATURE_LEADER_ARRIVES] = "leader arrives",
 	[FEATURE_GUARDED_FENCE] = "guarded fence",
 	[FEATURE_CP_ASYNC] = "cp.async",
 	[FEATURE_CP_MBARRIER] = "cp.async arrive",
