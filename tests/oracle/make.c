@@ -217,6 +217,7 @@ static void put_head(struct maker *m)
 	put(m, "\t.shared .align 1024 .b8 other[4096];");
 	put(m, "\t.shared .align 8 .b8 bars[%d];", 8 * NMBARRIERS);
 	put(m, "\t.shared .align 16 .b8 flags[%d];", 4 * NMBARRIERS);
+	put(m, "\t.shared .align 4 .b8 bounds[32];");
 	put(m, "\t.reg .b64 %%out, %%out2, %%map, %%token;");
 	put(m, "\t.reg .b16 %%both;");
 	put(m, "\t.reg .f32 %%f<8>;");
@@ -228,7 +229,8 @@ void put_registers(struct maker *m)
 	put(m, "\t.reg .b32 %%thread, %%warp, %%lane, %%n, %%flags, %%bit, %%phase, %%acc, %%one, "
 	       "%%rank, "
 	       "%%peer;");
-	put(m, "\t.reg .b32 %%r<%d>, %%v<%d>, %%i<%d>, %%m<3>;", NTEMPS, NVALUES, NDEPTHS);
+	put(m, "\t.reg .b32 %%r<%d>, %%v<%d>, %%i<%d>, %%b<%d>, %%m<3>;", NTEMPS, NVALUES, NDEPTHS,
+		NDEPTHS);
 	put(m, "\t.reg .b64 %%d<%d>, %%in;", NTEMPS);
 	put(m,
 		"\t.reg .pred %%q<%d>, %%first, %%second, %%lane0, %%elect, %%warp0, %%warp1, %%group, %%others, "

@@ -117,6 +117,9 @@ static void parity_name(struct maker *m, const struct step *like, char *out, siz
 	case PARITY_ZERO:
 		snprintf(out, size, "0");
 		return;
+	case PARITY_ONE:
+		snprintf(out, size, "1");
+		return;
 	case PARITY_PHASE:
 		snprintf(out, size, "%%phase");
 		return;

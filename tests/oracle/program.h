@@ -44,6 +44,7 @@ enum cond_kind {
 	COND_LOOP_EQ,
 	COND_LOOP_GE,
 	COND_LOOP_GE_N,
+	COND_LOOP_GE_BOUND, /* a number that was taken */
 	COND_DATA,
 	COND_LAST_CALL /* the recursion ends here */
 };
@@ -86,6 +87,8 @@ enum op {
 	OP_MB_ARRIVE,
 	OP_MB_COPIES, /* cp.async.mbarrier.arrive */
 	OP_MB_WAIT,
+	OP_LEAVE, /* a number for others: `value' in place `barrier' */
+	OP_TAKE,  /* the one that is there */
 };
 
 /* What a fence covers: the own CTA's shared memory, that of the cluster, global memory. */
@@ -115,6 +118,7 @@ struct place {
 
 enum parity {
 	PARITY_ZERO,
+	PARITY_ONE,
 	PARITY_PHASE,
 	PARITY_LOOP,
 	PARITY_LOOP_OTHER,
@@ -153,6 +157,8 @@ enum feature {
 	FEATURE_MULTICAST,
 	FEATURE_PEER_COPY,
 	FEATURE_HINT,
+	FEATURE_BOUND,
+	FEATURE_FRESH,
 	NFEATURES
 };
 
@@ -192,6 +198,7 @@ struct program {
 	int warps, ctas, temps;
 	int expected[NMBARRIERS]; /* threads of the model that arrive in a phase */
 	bool uses_n, uses_flags, uses_mbarriers, uses_data;
+	bool races; /* threads may take different numbers: only the strict reading counts */
 	uint32_t features;
 	char name[32];
 };

@@ -75,6 +75,9 @@ static bool cond_holds(const struct run *r, const struct thread *t, const struct
 	case COND_LOOP_GE_N:
 		v = t->loop[c->a] >= r->n;
 		break;
+	case COND_LOOP_GE_BOUND:
+		v = t->loop[c->a] >= t->bound[c->a];
+		break;
 	case COND_DATA:
 		v = value_holds(r, t, c->a);
 		break;
@@ -189,6 +192,12 @@ static bool do_control(struct run *r, struct thread *t, const struct step *s)
 		break;
 	case OP_LOOP_NEXT:
 		t->loop[s->depth]++;
+		break;
+	case OP_LEAVE:
+		r->numbers[t->cta][s->barrier] = s->value;
+		break;
+	case OP_TAKE:
+		t->bound[s->depth] = r->numbers[t->cta][s->barrier];
 		break;
 	case OP_PHASE:
 		t->phase ^= 1;
@@ -358,7 +367,7 @@ enum verdict program_run(const struct program *p, struct outcome *out)
 	enum verdict worst = RAN;
 	find_skips(r, p);
 	int warps = p->warps * p->ctas, guesses = p->uses_data ? 6 : 1;
-	int orders = !p->uses_mbarriers ? 1 : warps == 1 ? 2 : warps == 2 ? 6 : 12;
+	int orders = !p->uses_mbarriers && !p->races ? 1 : warps == 1 ? 2 : warps == 2 ? 6 : 12;
 	for (int n = 0; n < (p->uses_n ? 4 : 1); n++)
 		for (int flags = 0; flags < (p->uses_flags ? 4 : 1); flags++)
 			for (int o = 0; o < orders * guesses && worst == RAN; o++) {

@@ -83,6 +83,10 @@ void cond_name(struct maker *m, struct cond c, char *out, size_t size)
 		m->p->uses_n = true;
 		put(m, "\tsetp.ge.u32 %%q%d, %%i%d, %%n;", q, c.a);
 		break;
+	case COND_LOOP_GE_BOUND:
+		q = temp(m);
+		put(m, "\tsetp.ge.u32 %%q%d, %%i%d, %%b%d;", q, c.a, c.a);
+		break;
 	case COND_DATA:
 		q = temp(m);
 		m->p->uses_data = true;

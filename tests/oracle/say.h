@@ -25,6 +25,7 @@ struct maker {
 	uint64_t state;
 	int temps, labels, depth;
 	int ids[1 << MAX_WARPS], next_id, next_role_id; /* of named barriers, by set of warps */
+	int nbounds;
 	int nmbarriers, threads[NMBARRIERS];
 	int fence_odds, peer_odds; /* per cent: a fence before a release, an access to the peer */
 	bool loaded, left;
@@ -140,6 +141,11 @@ void loop_end(struct maker *m, struct loop *l);
 void make_segment(struct maker *m, const struct who *who);
 void make_arrivals(struct maker *m, const struct who *who);
 void make_cluster_segment(struct maker *m, const struct who *who);
+
+/* ---- rounds.c ---- */
+
+void make_bound(struct maker *m, const struct who *who);
+void make_fresh(struct maker *m, const struct who *who);
 
 void make_callees(struct maker *m);
 void put_call(struct maker *m, const struct who *who);

@@ -465,6 +465,10 @@ void make_segment(struct maker *m, const struct who *who)
 	int k = below(m, 100);
 	if (m->cluster && who->both && chance(m, 60))
 		make_cluster_segment(m, who);
+	else if (chance(m, 7))
+		make_bound(m, who);
+	else if (many && chance(m, 5))
+		make_fresh(m, who);
 	else if (k < 25)
 		make_handoff(m, who);
 	else if (k < 40)

@@ -46,7 +46,7 @@ struct frame {
 };
 
 struct thread {
-	int cta, tid, pc, phase, token, loop[NDEPTHS], count;
+	int cta, tid, pc, phase, token, loop[NDEPTHS], bound[NDEPTHS], count;
 	bool over, blocked;
 	struct facts facts;
 	struct set held[NVALUES], acc; /* reads whose value a register holds */
@@ -78,6 +78,7 @@ struct run {
 	int nthreads;
 	struct barrier bars[MAX_CTAS][NBARRIERS], warp_bars[MAX_CTAS][MAX_WARPS];
 	struct barrier mbs[MAX_CTAS][NMBARRIERS], cluster;
+	int numbers[MAX_CTAS][NMBARRIERS]; /* left for others */
 	struct event events[MAX_EVENTS];
 	int nevents, steps;
 	struct hit hits[MAX_HITS];

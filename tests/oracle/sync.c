@@ -142,6 +142,8 @@ static int parity_of(const struct thread *t, const struct step *s)
 		return i >> 1 & 1;
 	case PARITY_HALF_OTHER:
 		return (i >> 1 & 1) ^ 1;
+	case PARITY_ONE:
+		return 1;
 	case PARITY_ZERO:
 	case PARITY_TOKEN:
 		break;

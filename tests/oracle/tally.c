@@ -30,6 +30,8 @@ const char *const feature_names[NFEATURES] = {
 	[FEATURE_MULTICAST] = "multicast",
 	[FEATURE_PEER_COPY] = "bulk copy to peer",
 	[FEATURE_HINT] = "hint",
+	[FEATURE_BOUND] = "loop bound by a load",
+	[FEATURE_FRESH] = "before the first phase",
 };
 
 void counts_add(struct counts *to, const struct counts *from)
