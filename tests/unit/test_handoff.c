@@ -179,6 +179,7 @@ static const struct {
 	bool named;
 } race_free[] = {
 	{"a barrier on one way only", BOUND "@%p0 bra L;\nbar.sync 0;\nL:\nret;", true},
+	{"... of some threads", BOUND "@%p0 bra L;\nbar.sync 1, 64;\nL:\nbar.sync 1, 64;\nret;", true},
 	{"... under a guard", BOUND "@%p0 bar.sync 0;\nbar.sync 0;\nret;", true},
 	{"a way out beside a barrier", BOUND "@%p0 bra L;\nbar.sync 0;\nret;\nL:\nret;", true},
 	{"no barrier on either way", BOUND "@%p0 bra L;\nmov.u32 %r2, 1;\nL:\nbar.sync 0;\nret;",
@@ -273,6 +274,16 @@ static const struct {
 			"mov.u32 %r5, 0;\nM:\n" ROUNDS("shl.b32 %r3, %r2, 3;\nmov.u32 %r4, tile;\n"
 			"add.u32 %r3, %r3, %r4;\nmbarrier.arrive.shared::cta.b64 _, [%r3];\n")
 			"add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p4, %r5, 2;\n@%p4 bra M;\n",
+			"tile", "1"),
+		true},
+	{"... and those come again by a way into the loop",
+		HALVES("tile", "64",
+			"ld.param.u32 %r6, [out];\nsetp.eq.u32 %p5, %r6, 0;\nmov.u32 %r5, 0;\n"
+			"mov.u32 %r2, 0;\n@%p5 bra M;\nL:\nshl.b32 %r3, %r2, 3;\nmov.u32 %r4, tile;\n"
+			"add.u32 %r3, %r3, %r4;\nmbarrier.arrive.shared::cta.b64 _, [%r3];\n"
+			"add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p3, %r2, 2;\n@%p3 bra L;\n"
+			"add.u32 %r5, %r5, 1;\nsetp.ge.u32 %p4, %r5, 2;\n@%p4 bra Z;\n"
+			"M:\nmov.u32 %r2, 0;\nbra L;\nZ:\n",
 			"tile", "1"),
 		true},
 	{"... or each comes twice in its round",

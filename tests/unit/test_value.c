@@ -471,10 +471,10 @@ static const struct {
 		TID "mov.u32 %r3, 0;\nL:\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p0, %r3, 9;\n" MEET
 		"setp.lt.u32 %p1, %r3, %r0;\n@%p1 bra L;\n" LOAD, false},
 	{"ways that join but for one that is back at the branch",
-		TID "mov.u32 %r3, 0;\nsetp.lt.u32 %p0, %r0, 32;\nsetp.eq.u32 %p2, %r0, 99;\n"
-		"L:\nadd.u32 %r3, %r3, 1;\nsetp.eq.u32 %p1, %r3, 3;\n@%p0 bra B;\n"
-		"@%p1 bra L;\n@%p2 bra D;\nbra J;\nB:\nmov.u32 %r4, 1;\nJ:\n" MEET
-		"setp.lt.u32 %p3, %r3, 9;\n@%p3 bra L;\nD:\n" LOAD, false},
+		TID "ld.param.u32 %r3, [out];\nsetp.lt.u32 %p0, %r0, 32;\nsetp.eq.u32 %p1, %r3, 3;\n"
+		"setp.eq.u32 %p2, %r0, 99;\nsetp.eq.u32 %p3, %r3, 4;\nL:\n@%p0 bra B;\n"
+		"@%p1 bra L;\n@%p2 ret;\nbra J;\nB:\nmov.u32 %r4, 1;\nJ:\n" MEET
+		"@%p3 bra L;\n" LOAD, false},
 };
 
 static void test_value_uniform_race_free_says_what_loads_share(void **state)
