@@ -12,6 +12,8 @@
  */
 #include "analysis/barrier.h"
 
+#include "analysis/threads.h"
+
 #include "base/bits.h"
 
 struct walk {
@@ -58,6 +60,28 @@ bool barrier_divergent(const struct unit *unit, uint32_t b)
 bool barrier_assumed_together(const struct unit *unit, uint32_t b)
 {
 	return !parts(unit, b, false) && parts(unit, b, true);
+}
+
+uint32_t barrier_ids(struct unit *unit, uint32_t insn, bool *assumed)
+{
+	const struct operand *o =
+		insn_operand(unit->fn, &unit->fn->insns[insn], unit->effects[insn].barrier_operand);
+	bool exact;
+	uint32_t most = threads_most(unit->values, &exact), ids = 0;
+
+	if (!o || o->kind != OPERAND_REG || !threads_numbered(unit->values, assumed))
+		return 0;
+	for (uint32_t t = 0; t < most; t++) {
+		struct thread thread = {(uint16_t)t, false};
+		int64_t id;
+
+		if (!thread_reaches(unit->values, thread, unit->cfg.block_of[insn]))
+			continue;
+		if (!thread_number(unit->values, t, insn, o, &id) || id < 0 || id > 15)
+			return 0;
+		ids |= UINT32_C(1) << id;
+	}
+	return ids;
 }
 
 static void add_site(struct walk *w, struct sites *out, uint32_t site)
@@ -229,7 +253,8 @@ static struct bits row_of(const struct barrier_group *g, uint32_t site)
 	return (struct bits){g->meet + (size_t)site * words, words};
 }
 
-/* Who met at p and at some q of its row goes on to next(p) and to what stands behind all those q. */
+/* Who met at p and at some q of its row goes on to next(p) and to what stands behind all those q.
+ */
 static void go_on(struct walk *w, uint32_t p, const struct sites *next, const struct bits *behind,
 	struct bits met, struct bits todo)
 {

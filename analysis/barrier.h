@@ -14,6 +14,9 @@ struct barrier_group {
 	uint64_t *meet;        /* n x n bits, row after row of (n + 63) / 64 words: symmetric */
 };
 
+/* The ids, as a mask, that the threads which can come to a barrier instruction have in the register of
+ * its id; 0: not known. *assumed: it rests on ASSUME_FLAT_BLOCK. */
+uint32_t barrier_ids(struct unit *, uint32_t insn, bool *assumed);
 /* Fills meet, which must be zero. */
 void barrier_meet(struct unit *, struct barrier_group *);
 

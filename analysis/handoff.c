@@ -180,8 +180,9 @@ static bool releases_and_acquires(const struct pairing *p, uint32_t r, uint32_t 
 
 /* ---- barriers by id ---- */
 
-static struct barrier_id barrier_id(struct unit *unit, uint32_t insn)
+static struct barrier_id barrier_id(struct pairing *p, uint32_t insn)
 {
+	struct unit *unit = p->unit;
 	const struct effect *e = &unit->effects[insn];
 	const struct operand *o =
 		e->barrier_operand == UINT8_MAX
@@ -200,6 +201,17 @@ static struct barrier_id barrier_id(struct unit *unit, uint32_t insn)
 		id.lo = v.lo;
 		id.hi = v.hi;
 	}
+	bool assumed;
+	uint32_t ids = barrier_ids(unit, insn, &assumed);
+
+	if (!ids)
+		return id;
+	if (assumed)
+		p->h->assumptions |= ASSUME_FLAT_BLOCK;
+	id.lo = __builtin_ctz(ids);
+	id.hi = 31 - __builtin_clz(ids);
+	if (id.lo == id.hi) /* a role of its own, whose threads all have the same */
+		return (struct barrier_id){ID_CONSTANT, (uint32_t)id.lo, id.lo, id.hi};
 	return id;
 }
 
@@ -276,7 +288,7 @@ static void pair_barriers(struct pairing *p)
 	for (uint32_t i = 0; i < p->h->n; i++) {
 		if (p->h->sites[i].kind != SYNC_BAR && p->h->sites[i].kind != SYNC_BAR_ARRIVE)
 			continue;
-		struct barrier_id id = barrier_id(unit, p->h->sites[i].insn);
+		struct barrier_id id = barrier_id(p, p->h->sites[i].insn);
 
 		ARENA_PUSH(unit->arena, all.sites, all.n, all.cap, i);
 		ARENA_PUSH(unit->arena, all.ids, nids, ids_cap, id);
