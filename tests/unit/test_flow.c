@@ -40,7 +40,7 @@ static const struct row rows[] = {
 		"1|2,3"},
 	{"two writers, each with a barrier of its own",
 		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 32;\nsetp.lt.u32 %p2, %r1, 64;\n@%p1 bra A;\n"
-		"@%p2 bra B;\nbar.sync 1, 96;\nbar.sync 2, 96;\n" COPY "ret;\nA:\nst.shared.u32 [tile], 1;\n"
+		"@%p2 bra B;\nbar.sync 2, 96;\nbar.sync 1, 96;\n" COPY "ret;\nA:\nst.shared.u32 [tile], 1;\n"
 		"bar.arrive 1, 96;\nret;\nB:\nst.shared.u32 [tile+256], 1;\nbar.arrive 2, 96;\nret;",
 		"11>8f 15>8f", "11|12 15|16"},
 	{"another variable", "st.shared.u32 [other], 1;\n" COPY "ret;", "", ""},
