@@ -8,7 +8,8 @@
  * comes to J without a barrier brings the first barriers behind J. A barrier under a guard is such
  * a branch around it. Threads that met at different sites p, q go on to next(p) and next(q), which
  * then meet too. Invariant: a pair is added only for threads that have passed equally many barriers
- * of the id.
+ * of the id. Threads that meet at one site after that may be in different rounds of a loop, where
+ * uniform code too sends them different ways: such sites are kept apart.
  */
 #include "analysis/barrier.h"
 
@@ -22,6 +23,7 @@ struct walk {
 	uint32_t *first_in; /* by block: first site of the group in it, or NONE */
 	uint32_t *stamp, round;
 	uint32_t *stack;
+	struct bits apart; /* by site: two threads that meet here may be in different rounds of a loop */
 };
 
 struct sites { /* a set of sites as a list */
@@ -201,6 +203,57 @@ static bool mark(struct barrier_group *g, uint32_t a, uint32_t b)
 	return true;
 }
 
+static void mark_apart(struct walk *w, uint32_t site, struct bits todo)
+{
+	if (bits_has(w->apart, site))
+		return;
+	bits_set(w->apart, site);
+	bits_set(todo, site);
+}
+
+static bool in_one_loop(const struct walk *w, uint32_t p, uint32_t q)
+{
+	const struct cfg *cfg = &w->unit->cfg;
+	uint32_t a = cfg->block_of[w->group->insns[p]], b = cfg->block_of[w->group->insns[q]];
+
+	for (uint32_t h = cfg->blocks[a].loop_head; h != NONE; h = cfg->blocks[h].outer_head)
+		for (uint32_t g = cfg->blocks[b].loop_head; g != NONE; g = cfg->blocks[g].outer_head)
+			if (g == h)
+				return true;
+	return false;
+}
+
+static bool site_has(const struct sites *s, uint32_t site)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->v[i] == site)
+			return true;
+	return false;
+}
+
+/* A thread that does not take the arm never comes to the site: what decides is the same each time. */
+static bool stays_away(const struct walk *w, uint32_t b, uint32_t arm, uint32_t site)
+{
+	const struct unit *unit = w->unit;
+	const struct block *block = &unit->cfg.blocks[b];
+	uint32_t last = block->first + block->count - 1, s = block->succ.v[arm];
+	struct operand guard = {.kind = OPERAND_REG, .id = unit->fn->insns[last].guard};
+
+	return guard.id != NONE && !value_parts_unseen(&unit->cfg, b) &&
+	       value_number_invariant(unit->values, value_number(unit->values, last, &guard)) &&
+	       unit->cfg.blocks[s].pred.n == 1 &&
+	       cfg_dominates(&unit->cfg, s, unit->cfg.block_of[w->group->insns[site]]);
+}
+
+/* Sites that both sets have: one thread may come to them a round after another. */
+static void part_rounds(struct walk *w, uint32_t b, uint32_t arm, const struct sites *x,
+	const struct sites *behind, struct bits todo)
+{
+	for (uint32_t i = 0; i < x->n; i++)
+		if (site_has(behind, x->v[i]) && !stays_away(w, b, arm, x->v[i]))
+			mark_apart(w, x->v[i], todo);
+}
+
 static void meet_all(struct walk *w, const struct sites *x, const struct sites *y, struct bits todo)
 {
 	for (uint32_t i = 0; i < x->n; i++) {
@@ -242,6 +295,7 @@ static void diverge(struct walk *w, uint32_t b, struct bits todo)
 				have_behind = true;
 			}
 			meet_all(w, &arm[i], &behind, todo);
+			part_rounds(w, b, i, &arm[i], &behind, todo);
 		}
 	}
 }
@@ -253,6 +307,13 @@ static struct bits row_of(const struct barrier_group *g, uint32_t site)
 	return (struct bits){g->meet + (size_t)site * words, words};
 }
 
+/* Who met at p and q comes to one site, where one of them may have been in the loop once more. */
+static bool rejoins_apart(
+	const struct walk *w, uint32_t p, uint32_t q, uint32_t site, struct bits behind)
+{
+	return bits_has(behind, site) && (in_one_loop(w, p, site) || in_one_loop(w, q, site));
+}
+
 /* Who met at p and at some q of its row goes on to next(p) and to what stands behind all those q.
  */
 static void go_on(struct walk *w, uint32_t p, const struct sites *next, const struct bits *behind,
@@ -262,9 +323,14 @@ static void go_on(struct walk *w, uint32_t p, const struct sites *next, const st
 	struct bits row = row_of(g, p);
 
 	bits_zero(met);
-	for (uint32_t q = bits_next(row, 0); q != NONE; q = bits_next(row, q + 1))
-		if (q != p)
+	for (uint32_t q = bits_next(row, 0); q != NONE; q = bits_next(row, q + 1)) {
+		if (q != p || bits_has(w->apart, p))
 			bits_or(met, behind[q]);
+		for (uint32_t i = 0; i < next[p].n; i++)
+			if (q == p ? bits_has(w->apart, p)
+				   : rejoins_apart(w, p, q, next[p].v[i], behind[q]))
+				mark_apart(w, next[p].v[i], todo);
+	}
 	for (uint32_t i = 0; i < next[p].n; i++) {
 		uint32_t x = next[p].v[i];
 		struct bits to = row_of(g, x);
@@ -319,6 +385,7 @@ void barrier_meet(struct unit *unit, struct barrier_group *group)
 	w.first_in = ARENA_NEW(unit->arena, uint32_t, cfg->n);
 	w.stamp = ARENA_NEW(unit->arena, uint32_t, cfg->n);
 	w.stack = ARENA_NEW(unit->arena, uint32_t, cfg->n + 1);
+	w.apart = bits_new(unit->arena, group->n);
 	for (uint32_t b = 0; b < cfg->n; b++)
 		w.first_in[b] = NONE;
 	for (uint32_t i = group->n; i-- > 0;)

@@ -94,6 +94,18 @@ static const struct row rows[] = {
 		"bar.sync 0;\nmov.u32 %r1, full;\nmapa.shared::cluster.u32 %r2, %r1, 1;\n"
 		"mbarrier.arrive.shared::cluster.b64 _, [%r2];\nret;",
 		"4>4 7>2"},
+	{"threads that part once and meet again go on together",
+		"mov.u32 %r0, %tid.x;\nsetp.gt.s32 %p1, %r0, 3;\n@%p1 bra Q;\nbar.sync 0;\nbra N;\n"
+		"Q:\nbar.sync 0;\nN:\nbar.sync 0;\nmov.u32 %r1, %ctaid.x;\nsetp.eq.s32 %p2, %r1, 5;\n"
+		"@%p2 bra V;\nbar.sync 0;\nret;\nV:\nbar.sync 0;\nret;",
+		"13>13 16>16 4>4 4>7 7>4 7>7 9>9"},
+	{"threads that part in a loop may meet a round apart, where uniform code parts them",
+		"mov.u32 %r0, %tid.x;\nmov.u32 %r1, 0;\nL:\nadd.s32 %r2, %r0, %r1;\n"
+		"setp.gt.s32 %p1, %r2, 3;\n@%p1 bra Q;\nbar.sync 0;\nbra N;\nQ:\nbar.sync 0;\n"
+		"bar.sync 0;\nsetp.eq.s32 %p2, %r1, 5;\n@%p2 bra V;\nbar.sync 0;\nbra N;\nV:\n"
+		"bar.sync 0;\nN:\nadd.s32 %r1, %r1, 1;\nsetp.lt.s32 %p3, %r1, 9;\n@%p3 bra L;\nret;",
+		"10>10 10>11 10>14 10>17 10>7 11>10 11>11 11>14 11>17 11>7 14>10 14>11 14>14 14>17 14>7 "
+		"17>10 17>11 17>14 17>17 17>7 22>10 22>11 22>14 22>17 22>7 7>10 7>11 7>14 7>17 7>7"},
 	{"a loop with a barrier has no last phase",
 		"mov.u32 %r1, 0;\nL:\nbar.sync 0;\nmbarrier.arrive.shared::cta.b64 _, [full];\n"
 		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;\n@!%p1 bra W;\n"
