@@ -27,6 +27,13 @@ enum { NOT_YET = 1, ONCE = 2, MORE = 4 }; /* arrivals since the latest meeting, 
 
 #define MEETINGS_MAX 63 /* sites of an epoch */
 
+#define TOGETHER 64 /* threads that are walked at once, a bit for each */
+
+/* Threads that have arrived so often since their latest meeting. */
+struct counts {
+	uint64_t never, once, more;
+};
+
 struct walk {
 	struct finder *f;
 	const struct arrivers *who;
@@ -37,7 +44,14 @@ struct walk {
 	/* by meetings (0: the start of the kernel): how often who has passed one arrives before the
 	 * next */
 	uint8_t between[MEETINGS_MAX + 1][MEETINGS_MAX + 1];
-	uint8_t *in; /* by block: ... before it, on the way from one meeting */
+	/* of the threads that are walked now */
+	uint16_t tids[TOGETHER];
+	uint32_t ntids;
+	bool *asked;		      /* by block: edges are known */
+	uint64_t (*edges)[2];	      /* by block: who may take its first, its second edge */
+	uint64_t *always, *sometimes; /* by site: who arrives there, or may */
+	uint64_t reached[MEETINGS_MAX + 1];
+	struct counts *in; /* by block: before it, on the way from one meeting */
 	uint32_t *stack;
 	bool *waiting; /* by block: it is on the stack */
 	bool failed;
@@ -208,45 +222,69 @@ static bool find_arrivals(
 
 /* ---- from meeting to meeting ---- */
 
-/* Behind an arrive that may be passed with these numbers of arrivals. */
-static uint8_t pass_arrive(struct walk *w, struct thread t, uint32_t site, uint8_t count)
+/* Behind an arrive. */
+static void pass_arrive(struct walk *w, uint32_t site, struct counts *c)
 {
-	enum truth runs = thread_runs(w->f->unit->values, t, w->f->h->sites[site].insn);
-	uint8_t more = (uint8_t)((count & NOT_YET ? ONCE : 0) | (count & (ONCE | MORE) ? MORE : 0));
+	uint64_t once = c->never & w->sometimes[site];
 
-	if (runs == TRUTH_NO)
-		return count;
-	w->failed |= (more & MORE) != 0;
-	return runs == TRUTH_YES ? more : count | more;
+	w->failed |= ((c->once | c->more) & w->sometimes[site]) != 0;
+	c->never &= ~w->always[site];
+	c->once |= once;
 }
 
-/* From a site to the end of its block; 0: a meeting ends the way. */
-static uint8_t pass_sites(struct walk *w, struct thread t, uint32_t site, uint32_t block,
-	uint32_t from, uint8_t count)
+/* From a site to the end of its block; false: a meeting ends the way. */
+static bool pass_sites(
+	struct walk *w, uint32_t site, uint32_t block, uint32_t from, struct counts *c)
 {
 	const struct handoffs *h = w->f->h;
 
 	for (uint32_t s = site; s < h->n && h->sites[s].block == block; s++) {
 		if (w->f->out->arrives[s] == w->number)
-			count = pass_arrive(w, t, s, count);
-		if (!w->meeting_of[s])
+			pass_arrive(w, s, c);
+		uint32_t m = w->meeting_of[s];
+
+		if (!m)
 			continue;
-		w->between[from][w->meeting_of[s]] |= count;
-		return 0;
+		w->between[from][m] |= (uint8_t)((c->never ? NOT_YET : 0) | (c->once ? ONCE : 0) |
+						 (c->more ? MORE : 0));
+		w->reached[m] |= c->never | c->once | c->more;
+		return false;
 	}
-	return count;
+	return true;
 }
 
-static uint32_t enter_succs(struct walk *w, struct thread t, uint32_t b, uint8_t out, uint32_t top)
+/* Who may take the i-th edge out of a block. */
+static uint64_t edge(struct walk *w, uint32_t b, uint32_t i)
+{
+	if (w->f->unit->cfg.blocks[b].succ.n != 2)
+		return UINT64_MAX;
+	if (!w->asked[b]) {
+		w->asked[b] = true;
+		w->edges[b][0] = w->edges[b][1] = 0;
+		for (uint32_t k = 0; k < w->ntids; k++)
+			for (uint32_t e = 0; e < 2; e++)
+				if (thread_takes(w->f->unit->values,
+					    (struct thread){w->tids[k], false}, b, e) != TRUTH_NO)
+					w->edges[b][e] |= UINT64_C(1) << k;
+	}
+	return w->edges[b][i];
+}
+
+static uint32_t enter_succs(struct walk *w, uint32_t b, const struct counts *c, uint32_t top)
 {
 	const struct block *block = &w->f->unit->cfg.blocks[b];
 
-	for (uint32_t i = 0; i < block->succ.n && out; i++) {
+	for (uint32_t i = 0; i < block->succ.n; i++) {
 		uint32_t to = block->succ.v[i];
+		uint64_t who = edge(w, b, i);
+		struct counts *in = &w->in[to];
 
-		if (!(out & ~w->in[to]) || thread_takes(w->f->unit->values, t, b, i) == TRUTH_NO)
+		if (!(who & ((c->never & ~in->never) | (c->once & ~in->once) |
+				    (c->more & ~in->more))))
 			continue;
-		w->in[to] |= out;
+		in->never |= c->never & who;
+		in->once |= c->once & who;
+		in->more |= c->more & who;
 		if (!w->waiting[to])
 			w->stack[top++] = to;
 		w->waiting[to] = true;
@@ -254,37 +292,69 @@ static uint32_t enter_succs(struct walk *w, struct thread t, uint32_t b, uint8_t
 	return top;
 }
 
-/* Along all ways of the thread from one meeting to the next ones. */
-static void walk_on(struct walk *w, struct thread t, uint32_t from)
+/* Along all ways from one meeting to the next ones. */
+static void walk_on(struct walk *w, uint32_t from)
 {
 	uint32_t top = 0, site = from ? w->meetings[from - 1] : NONE;
 	uint32_t block = from ? w->f->h->sites[site].block : 0;
-	uint8_t out = pass_sites(w, t, from ? site + 1 : w->first[0], block, from, NOT_YET);
+	struct counts c = {.never = w->reached[from]};
 
-	memset(w->in, 0, w->f->unit->cfg.n);
-	top = enter_succs(w, t, block, out, top);
+	memset(w->in, 0, sizeof(*w->in) * w->f->unit->cfg.n);
+	if (pass_sites(w, from ? site + 1 : w->first[0], block, from, &c))
+		top = enter_succs(w, block, &c, top);
 	while (top) {
 		uint32_t b = w->stack[--top];
 
 		w->waiting[b] = false;
-		out = pass_sites(w, t, w->first[b], b, from, w->in[b]);
-		top = enter_succs(w, t, b, w->failed ? 0 : out, top);
+		c = w->in[b];
+		if (pass_sites(w, w->first[b], b, from, &c) && !w->failed)
+			top = enter_succs(w, b, &c, top);
 	}
 }
 
-static void walk_thread(struct walk *w, struct thread t)
+/* The threads in w->tids, from the start of the kernel. */
+static void walk_threads(struct walk *w)
 {
-	uint64_t done = 0, todo = 1;
+	uint64_t walked[MEETINGS_MAX + 1] = {0};
+	bool more = true;
 
-	while (todo & ~done && !w->failed) {
-		uint32_t from = (uint32_t)__builtin_ctzll(todo & ~done);
-
-		done |= UINT64_C(1) << from;
-		walk_on(w, t, from);
-		for (uint32_t m = 1; m <= w->n; m++)
-			if (w->between[from][m])
-				todo |= UINT64_C(1) << m;
+	memset(w->reached, 0, sizeof(w->reached));
+	w->reached[0] = w->ntids < TOGETHER ? (UINT64_C(1) << w->ntids) - 1 : UINT64_MAX;
+	while (more && !w->failed) {
+		more = false;
+		for (uint32_t m = 0; m <= w->n && !w->failed; m++) {
+			if (!(w->reached[m] & ~walked[m]))
+				continue;
+			walked[m] = w->reached[m];
+			walk_on(w, m);
+			more = true;
+		}
 	}
+}
+
+/* The next threads that arrive, up to so many, from number t on; the number behind them. */
+static uint32_t choose_threads(struct walk *w, uint32_t t, uint32_t most)
+{
+	const struct values *vs = w->f->unit->values;
+
+	w->ntids = 0;
+	for (; t < w->f->most && w->ntids < most; t++)
+		if (thread_set_has(&w->who->threads, t))
+			w->tids[w->ntids++] = (uint16_t)t;
+	memset(w->asked, 0, sizeof(*w->asked) * w->f->unit->cfg.n);
+	for (uint32_t i = 0; i < w->who->sites.n; i++) {
+		uint32_t s = w->who->sites.v[i];
+
+		w->always[s] = w->sometimes[s] = 0;
+		for (uint32_t k = 0; k < w->ntids; k++) {
+			enum truth runs = thread_runs(
+				vs, (struct thread){w->tids[k], false}, w->f->h->sites[s].insn);
+
+			w->always[s] |= (uint64_t)(runs == TRUTH_YES) << k;
+			w->sometimes[s] |= (uint64_t)(runs != TRUTH_NO) << k;
+		}
+	}
+	return t;
 }
 
 /* The meetings at which others can be at the moment of meeting m, as a mask. */
@@ -347,23 +417,34 @@ static bool find_meetings(struct walk *w, uint32_t epoch)
 	return true;
 }
 
-/* The sets of the epoch have all the threads that arrive, and these keep step with its meetings. */
-static bool in_step(struct walk *w, uint32_t epoch)
+/* The sets of the epoch have all the threads that arrive. */
+static bool has_all(const struct finder *f, const struct arrivers *a, uint32_t epoch)
 {
-	const struct finder *f = w->f;
 	struct thread_set all = {0};
 
 	for (uint32_t g = 0; g < f->ngroups; g++)
 		for (uint32_t i = 0; i < THREADS_MAX / 64 && f->groups[g].epoch == epoch; i++)
 			all.w[i] |= f->groups[g].threads.w[i];
-	if (!thread_set_within(&w->who->threads, &all) || !find_meetings(w, epoch))
+	return thread_set_within(&a->threads, &all);
+}
+
+/* They keep step with its meetings. */
+static bool in_step(struct walk *w, uint32_t epoch)
+{
+	const struct finder *f = w->f;
+
+	if ((epoch && !(w->who->may_keep >> epoch & 1)) || !find_meetings(w, epoch))
 		return false;
 	w->failed = false;
 	memset(w->between, 0, sizeof(w->between));
-	for (uint32_t t = 0; t < f->most && !w->failed; t++)
-		if (thread_set_has(&w->who->threads, t))
-			walk_thread(w, (struct thread){(uint16_t)t, false});
-	return !w->failed && all_alike(w) && !budget_spent(f->unit->budget);
+	/* what the first does alone tells most of the time */
+	for (uint32_t t = 0, most = 1; t < f->most && !w->failed; most = TOGETHER) {
+		t = choose_threads(w, t, most);
+		if (w->ntids)
+			walk_threads(w);
+		w->failed |= !all_alike(w) || budget_spent(f->unit->budget);
+	}
+	return !w->failed;
 }
 
 /* All threads that may arrive are there: a block of fewer than expected would take another arrival
@@ -390,25 +471,24 @@ static bool is_proven(const struct finder *f, const struct arrivers *a, uint32_t
 	return false;
 }
 
-static bool keeps_step(struct walk *w, struct arrivers *a)
+static void keep(struct walk *w, const struct arrivers *a, struct keeping *out)
 {
 	const struct finder *f = w->f;
 	uint32_t steps = 0;
 
 	w->who = a;
 	if ((uint64_t)size_of(&a->threads) * f->unit->cfg.n > STEPS_MAX)
-		return false;
+		return;
 	for (uint32_t e = 0; e < f->out->nepochs; e++)
 		if (in_step(w, e))
 			steps |= UINT32_C(1) << e;
-	a->epochs =
-		steps & ~UINT32_C(1); /* what is acquired is not followed in that of all threads */
+	out->assumptions = a->assumptions;
 	if (!is_proven(f, a, steps)) {
 		if (!(f->unit->options->assume & ASSUME_ONE_ARRIVAL))
-			return false;
-		a->assumptions |= ASSUME_ONE_ARRIVAL;
+			return;
+		out->assumptions |= ASSUME_ONE_ARRIVAL;
 	}
-	return a->epochs != 0;
+	out->epochs = steps & a->may_keep;
 }
 
 static struct walk *walk_new(struct finder *f)
@@ -419,7 +499,11 @@ static struct walk *walk_new(struct finder *f)
 
 	w->f = f;
 	w->first = ARENA_NEW(arena, uint32_t, nblocks);
-	w->in = ARENA_NEW(arena, uint8_t, nblocks);
+	w->in = ARENA_NEW(arena, struct counts, nblocks);
+	w->asked = ARENA_NEW(arena, bool, nblocks);
+	w->edges = arena_alloc(arena, sizeof(*w->edges) * nblocks);
+	w->always = ARENA_NEW(arena, uint64_t, f->h->n);
+	w->sometimes = ARENA_NEW(arena, uint64_t, f->h->n);
 	w->meetings = ARENA_NEW(arena, uint32_t, MEETINGS_MAX);
 	w->meeting_of = ARENA_NEW(arena, uint8_t, f->h->n);
 	w->stack = ARENA_NEW(arena, uint32_t, nblocks + 1);
@@ -431,11 +515,18 @@ static struct walk *walk_new(struct finder *f)
 	return w;
 }
 
-/* Gives the sites of `a` the number; ARRIVERS_MAX: none. */
-static void number_sites(struct leaders *l, const struct arrivers *a, uint32_t number)
+struct keeping arrivals_keep(const struct leaders *l, const struct arrivers *a)
 {
-	for (uint32_t i = 0; i < a->sites.n; i++)
-		l->arrives[a->sites.v[i]] = (uint8_t)number;
+	struct finder *f = l->finder;
+
+	if (!a->keeping->known) {
+		struct walk *w = walk_new(f);
+
+		a->keeping->known = true;
+		w->number = l->arrives[a->sites.v[0]];
+		keep(w, a, a->keeping);
+	}
+	return *a->keeping;
 }
 
 void arrivals_find(struct finder *f)
@@ -450,7 +541,6 @@ void arrivals_find(struct finder *f)
 	memset(l->arrives, ARRIVERS_MAX, f->h->n);
 	l->arrivers = ARENA_NEW(arena, struct arrivers, ARRIVERS_MAX);
 
-	struct walk *w = walk_new(f);
 	struct changes c = find_changes(f->unit);
 	struct bits seen = bits_new(arena, c.n + 1);
 	uint32_t looks = 0;
@@ -467,11 +557,15 @@ void arrivals_find(struct finder *f)
 		looks++;
 		if (budget_spent(f->unit->budget) || !find_arrivals(f, &c, &c.v[i], a))
 			continue;
-		w->number = l->narrivers;
-		number_sites(l, a, w->number);
-		if (keeps_step(w, a))
-			l->narrivers++;
-		else
-			number_sites(l, a, ARRIVERS_MAX);
+		for (uint32_t e = 1; e < l->nepochs;
+			e++) /* in that of all threads what is acquired is not followed */
+			if (has_all(f, a, e))
+				a->may_keep |= UINT32_C(1) << e;
+		if (!a->may_keep)
+			continue;
+		a->keeping = ARENA_NEW(arena, struct keeping, 1);
+		for (uint32_t k = 0; k < a->sites.n; k++)
+			l->arrives[a->sites.v[k]] = (uint8_t)l->narrivers;
+		l->narrivers++;
 	}
 }

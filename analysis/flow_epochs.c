@@ -81,7 +81,7 @@ void epochs_new(struct flow_setup *s)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct arrivers *a = arrivers_at(s, i);
 
-		s->watched[i] = (uint8_t)(ending(s, i) | (a ? a->epochs : 0));
+		s->watched[i] = (uint8_t)(ending(s, i) | (a ? a->may_keep : 0));
 		for (uint32_t e = 0; e < s->leaders.nepochs; e++)
 			if (s->watched[i] >> e & 1)
 				s->end_of[i * EPOCHS_MAX + e] = s->nends++;
@@ -212,13 +212,14 @@ static struct bits suppress(struct flow_setup *s, struct bits received)
 /* Into `suppressed` what an arrive sends that a leader has fenced: since its thread last met the
  * leader it has neither made nor acquired it, and no phase is complete before the leader, behind
  * its fence, has arrived as well. */
-static void find_led(struct flow_setup *s, const struct arrivers *a, uint32_t arrive)
+static void find_led(
+	struct flow_setup *s, const struct arrivers *a, uint32_t epochs, uint32_t arrive)
 {
 	bits_zero(s->suppressed);
 	for (uint32_t e = 1; e < s->leaders.nepochs; e++) {
 		uint32_t uncovered = 0;
 
-		if (!(a->epochs >> e & 1))
+		if (!(epochs >> e & 1))
 			continue;
 		for (uint32_t i = 0; i < a->sites.n; i++)
 			uncovered |= *uncovered_at(s, a->sites.v[i], e);
@@ -228,22 +229,36 @@ static void find_led(struct flow_setup *s, const struct arrivers *a, uint32_t ar
 	}
 }
 
+/* The same of what has been sent; whether those who arrive keep step is asked only where it
+ * matters. */
+static void take_led(
+	struct flow_setup *s, const struct arrivers *a, uint32_t arrive, struct bits sent)
+{
+	find_led(s, a, a->may_keep, arrive);
+	if (!bits_meet(sent, s->suppressed))
+		return;
+	struct keeping keeping = arrivals_keep(&s->leaders, a);
+
+	find_led(s, a, keeping.epochs, arrive);
+	if (!bits_meet(sent, s->suppressed))
+		return;
+	s->led |= s->leaders.assumptions | keeping.assumptions;
+	fence_for_all(s, sent);
+}
+
 /* What a wait receives, without what leaders have fenced for those who arrived. */
 static struct bits receive_led(struct flow_setup *s, const struct ids *from)
 {
+	struct bits sent = s->scratch3;
+
 	bits_zero(s->scratch2);
 	for (uint32_t i = 0; i < from->n; i++) {
 		const struct arrivers *a = arrivers_at(s, from->v[i]);
-		struct bits sent = s->scratch;
 
-		bits_zero(s->suppressed);
-		if (a)
-			find_led(s, a, from->v[i]);
 		bits_copy(sent, s->sent_own[from->v[i]]);
 		bits_or(sent, s->sent_foreign[from->v[i]]);
-		if (a && bits_meet(sent, s->suppressed))
-			s->led |= s->leaders.assumptions | a->assumptions;
-		fence_for_all(s, sent);
+		if (a)
+			take_led(s, a, from->v[i], sent);
 		bits_or(s->scratch2, sent);
 	}
 	return s->scratch2;

@@ -412,6 +412,7 @@ static void prepare_sets(struct flow_setup *s)
 	prepare_sites(s);
 	s->scratch = bits_new(arena, s->facts.n);
 	s->scratch2 = bits_new(arena, s->facts.n);
+	s->scratch3 = bits_new(arena, s->facts.n);
 	s->suppressed = bits_new(arena, s->facts.n);
 	s->dirty = ARENA_NEW(arena, uint64_t, (unit->cfg.n + 63) / 64);
 	s->seen = ARENA_NEW(arena, uint32_t, unit->cfg.n);

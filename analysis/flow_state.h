@@ -131,7 +131,7 @@ struct flow_setup {
 	uint64_t *end_fresh;
 	uint32_t *end_uncovered;
 	uint64_t *sent;           /* where the three sets of each site lie, one site behind the other */
-	struct bits scratch, scratch2, suppressed;
+	struct bits scratch, scratch2, scratch3, suppressed;
 	uint64_t *dirty;          /* blocks, one bit each */
 	uint32_t *seen, *heard, round; /* by block, by site: stamps of backward searches */
 };

@@ -347,7 +347,7 @@ static void find_led(struct finder *f, struct arrivers *a)
 		const struct group *group = &f->groups[g];
 		struct epoch *led = &a->led[group->epoch];
 
-		if (!(a->epochs >> group->epoch & 1) ||
+		if (!(a->may_keep >> group->epoch & 1) ||
 			!thread_sets_meet(&a->threads, &group->threads))
 			continue;
 		uint32_t *members = &led->members[led->ngroups++];

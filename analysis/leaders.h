@@ -30,9 +30,17 @@ struct epoch {
 struct arrivers {
 	struct thread_set threads;
 	struct ids sites;              /* their arrives */
-	uint32_t epochs;               /* bit E: all of the sets of E arrive once, or not, from meeting to meeting */
+	uint32_t may_keep;             /* bit E: all of them are in the sets of E */
+	struct keeping *keeping;       /* what arrivals_keep() has found, for all who ask */
 	struct epoch led[EPOCHS_MAX];  /* by epoch: of the sets that arrive, the leaders that do */
-	uint32_t assumptions;          /* enum assumption bits on which it rests */
+	uint32_t assumptions;          /* enum assumption bits on which the object being another one than others rests */
+};
+
+/* With which epochs they keep step: all of its sets arrive once, or not, from meeting to meeting. */
+struct keeping {
+	bool known;
+	uint32_t epochs;      /* bit E */
+	uint32_t assumptions; /* enum assumption bits on which it rests */
 };
 
 struct leaders {
@@ -51,7 +59,7 @@ struct leaders {
 	uint32_t *cannot;      /* by block: leaders that never come there */
 	uint32_t (*not_along)[2]; /* by block: leaders that never take its first, second edge */
 	uint32_t assumptions;  /* enum assumption bits on which the numbers of threads rest */
-	const struct finder *finder; /* for the next one that asks about the same hand-offs */
+	struct finder *finder; /* for the next one that asks about the same hand-offs */
 };
 
 /* Two bits for each leader of the set: shared and global. */
@@ -68,4 +76,6 @@ static inline uint32_t leaders_spread(uint32_t set)
  * other fences, or NULL. */
 void leaders_find(struct unit *, const struct handoffs *, const struct fence_view *,
 	const struct leaders *known, struct leaders *);
+/* Works out, when first asked, with which epochs the threads that arrive keep step. */
+struct keeping arrivals_keep(const struct leaders *, const struct arrivers *);
 bool leaders_same(const struct leaders *, const struct leaders *);

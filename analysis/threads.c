@@ -8,6 +8,8 @@
 
 #include "analysis/value_private.h"
 
+#include <string.h>
+
 #define FUEL 256 /* nodes looked at for one answer */
 
 struct look {
@@ -15,6 +17,8 @@ struct look {
 	uint32_t tid;
 	bool elected;  /* elect.sync picks this lane */
 	bool numbered; /* %tid.x tells threads apart */
+	bool differs;  /* out: something was looked at that threads can have different, */
+	bool lanes;    /* and those of one warp too */
 	uint32_t fuel;
 };
 
@@ -22,7 +26,7 @@ static struct look look_at(const struct values *vs, uint32_t tid, bool elected)
 {
 	bool assumed;
 
-	return (struct look){vs, tid, elected, threads_numbered(vs, &assumed), FUEL};
+	return (struct look){vs, tid, elected, threads_numbered(vs, &assumed), false, false, FUEL};
 }
 
 static uint64_t cut(uint64_t v, uint32_t bits)
@@ -49,6 +53,7 @@ static bool operand_number(struct look *l, const struct operand *o, uint64_t *ou
 		*out = (uint64_t)o->imm;
 		return true;
 	case OPERAND_SPECIAL:
+		l->differs = l->lanes = true;
 		*out = o->special == SPECIAL_TID_X ? l->tid : l->tid & 31;
 		return (o->special == SPECIAL_TID_X || o->special == SPECIAL_LANEID) &&
 		       (l->numbered || (!l->tid && !l->elected));
@@ -163,6 +168,7 @@ static bool shuffled(struct look *l, const struct insn *insn, uint32_t slot, uin
 	bool known = source(&there, insn, 0, out);
 
 	l->fuel = there.fuel;
+	l->differs = true; /* but not in a warp, unless the lane that is asked does */
 	return known;
 }
 
@@ -207,12 +213,36 @@ static bool product(
 	return true;
 }
 
+/* The register or operand is %tid.x as it is. */
+static bool is_tid(const struct look *l, const struct operand *o)
+{
+	if (o && o->kind == OPERAND_REG && !o->component && !o->imm && !o->negated) {
+		uint32_t node = l->vs->ssa.node_of[o - l->vs->fn->operands];
+		const struct node *n = node < l->vs->nsolved ? &l->vs->ssa.nodes[node] : NULL;
+
+		if (!n || n->kind != NODE_DEF || n->previous != NONE ||
+			l->vs->fn->insns[n->insn].op != OP_mov)
+			return false;
+		o = insn_source(l->vs->fn, &l->vs->fn->insns[n->insn], 0);
+	}
+	return o && o->kind == OPERAND_SPECIAL && !o->component && o->special == SPECIAL_TID_X;
+}
+
+/* %tid.x >> 5 and the like: the lanes of a warp have the same. */
+static bool is_of_warp(const struct look *l, const struct insn *insn, uint64_t by)
+{
+	return insn->op == OP_shr && cut(by, 32) >= 5 && is_tid(l, insn_source(l->vs->fn, insn, 0));
+}
+
 static bool two_sources(struct look *l, const struct insn *insn, struct type type, uint64_t *out)
 {
 	uint64_t a, b, c;
+	bool lanes = l->lanes;
 
 	if (!source(l, insn, 0, &a) || !source(l, insn, 1, &b))
 		return false;
+	if (is_of_warp(l, insn, b))
+		l->lanes = lanes;
 	switch (insn->op) {
 	case OP_add:
 		*out = a + b;
@@ -280,6 +310,7 @@ static bool definition(struct look *l, const struct insn *insn, uint32_t slot, u
 		return shuffled(l, insn, slot, out);
 	case OP_elect: /* the same lane for the same lanes, every time (ISA 9.7.14.3) */
 		*out = 1;
+		l->differs = l->lanes = true;
 		return l->elected && slot == 1 && source(l, insn, 0, &mask) &&
 		       cut(mask, 32) == UINT32_MAX;
 	default:
@@ -329,8 +360,9 @@ static bool node_number(struct look *l, uint32_t node, uint64_t *out)
 	return true;
 }
 
-/* Of one thread, or of the lanes of its warp if they agree: any of them may be the elected one. */
-static enum truth compute(const struct values *vs, struct thread t, uint32_t node)
+/* Of one thread, or of the lanes of its warp if they agree: any of them may be the elected one. *alike:
+ * it is the same for so many threads: all, those of the warp, or 1. */
+static enum truth compute(const struct values *vs, struct thread t, uint32_t node, uint32_t *alike)
 {
 	uint32_t from = t.elected ? t.tid & ~UINT32_C(31) : t.tid,
 		 to = t.elected ? from + 31 : t.tid;
@@ -339,11 +371,15 @@ static enum truth compute(const struct values *vs, struct thread t, uint32_t nod
 	for (uint32_t tid = from; tid <= to; tid++) {
 		struct look l = look_at(vs, tid, t.elected);
 		uint64_t v;
+		bool known = node_number(&l, node, &v);
 
-		if (!node_number(&l, node, &v) ||
+		*alike = !l.differs ? THREADS_MAX : !l.lanes ? 32 : 1;
+		if (!known ||
 			(all != TRUTH_OPEN && (all == TRUTH_YES) != (v != 0)))
 			return TRUTH_OPEN;
 		all = v ? TRUTH_YES : TRUTH_NO;
+		if (*alike > 1)
+			break;
 	}
 	return all;
 }
@@ -357,9 +393,10 @@ struct kept_truths {
 static enum truth holds(const struct values *vs, struct thread t, uint32_t node)
 {
 	struct values *m = (struct values *)(uintptr_t)vs; /* what is kept changes no answer */
+	uint32_t alike;
 
 	if (node == NONE || node >= vs->nsolved || t.tid >= THREADS_MAX)
-		return compute(vs, t, node);
+		return compute(vs, t, node, &alike);
 	if (!m->truths)
 		m->truths = ARENA_NEW(m->arena, struct kept_truths *, m->nsolved);
 	if (!m->truths[node])
@@ -367,8 +404,16 @@ static enum truth holds(const struct values *vs, struct thread t, uint32_t node)
 	uint32_t i = t.elected ? t.tid / 32 : t.tid, shift = i % 4 * 2;
 	uint8_t *kept = t.elected ? m->truths[node]->of_elected : m->truths[node]->of_thread;
 
-	if (!(kept[i / 4] >> shift & 3))
-		kept[i / 4] |= (uint8_t)((1 + compute(vs, t, node)) << shift);
+	if (!(kept[i / 4] >> shift & 3)) {
+		uint8_t truth = (uint8_t)(1 + compute(vs, t, node, &alike));
+
+		if (alike == THREADS_MAX)
+			memset(m->truths[node], truth * 0x55, sizeof(*m->truths[node]));
+		else if (alike == 32)
+			memset(m->truths[node]->of_thread + t.tid / 32 * 8, truth * 0x55, 8);
+		if (alike < THREADS_MAX)
+			kept[i / 4] |= (uint8_t)(truth << shift);
+	}
 	return (enum truth)((kept[i / 4] >> shift & 3) - 1);
 }
 
