@@ -31,7 +31,7 @@ struct arrivers {
 	struct thread_set threads;
 	struct ids sites;              /* their arrives */
 	uint32_t may_keep;             /* bit E: all of them are in the sets of E */
-	struct keeping *keeping;       /* what arrivals_keep() has found, for all who ask */
+	struct keeping *keeping;       /* what arrivals_keep() (keep_step.c) has found, for all who ask */
 	struct epoch led[EPOCHS_MAX];  /* by epoch: of the sets that arrive, the leaders that do */
 	uint32_t assumptions;          /* enum assumption bits on which the object being another one than others rests */
 };

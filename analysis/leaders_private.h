@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work in progress of leaders_find(), shared by leaders.c and arrivals.c; nothing else includes it. */
+/* Work in progress of leaders_find(), shared by leaders.c, arrivals.c and keep_step.c; nothing else includes it. */
 #pragma once
 
 #include "analysis/leaders.h"

@@ -55,6 +55,15 @@ static inline bool thread_sets_meet(const struct thread_set *a, const struct thr
 	return both != 0;
 }
 
+static inline uint32_t thread_set_size(const struct thread_set *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < THREADS_MAX / 64; i++)
+		n += (uint32_t)__builtin_popcountll(s->w[i]);
+	return n;
+}
+
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_OPEN };
 
 /* Blocks are known, or assumed by the options (then *assumed is set), to have one dimension: only
