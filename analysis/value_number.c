@@ -12,12 +12,18 @@
 
 struct entry {
 	uint64_t key[KEY_WORDS];
-	uint32_t number; /* + 1; 0: free */
+	uint32_t number;
+};
+
+struct slot {
+	uint32_t hash, entry; /* entry + 1; 0: free */
 };
 
 struct number_table {
 	struct entry *v;
-	uint32_t size, used; /* size: power of two */
+	uint32_t n, cap;
+	struct slot *slots; /* open addressing */
+	uint32_t size;	    /* a power of two */
 };
 
 enum key_kind { KEY_IMM = 1, KEY_SPECIAL, KEY_SYMBOL, KEY_OFFSET, KEY_NOT, KEY_INDEXED, KEY_INSN };
@@ -39,41 +45,46 @@ static uint32_t fresh(struct values *vs, bool invariant)
 	return vs->nnumbers - 1;
 }
 
+static struct slot *free_slot(const struct number_table *t, uint32_t hash)
+{
+	while (t->slots[hash & (t->size - 1)].entry)
+		hash++;
+	return &t->slots[hash & (t->size - 1)];
+}
+
 static void enlarge(struct values *vs)
 {
 	struct number_table *t = vs->numbers, old = *t;
 
 	t->size = old.size ? 2 * old.size : 256;
-	t->v = ARENA_NEW(vs->arena, struct entry, t->size);
-	for (uint32_t i = 0; i < old.size; i++) {
-		if (!old.v[i].number)
-			continue;
-		uint64_t h = hash_key(old.v[i].key);
-
-		while (t->v[h & (t->size - 1)].number)
-			h++;
-		t->v[h & (t->size - 1)] = old.v[i];
-	}
+	t->slots = ARENA_NEW(vs->arena, struct slot, t->size);
+	for (uint32_t i = 0; i < old.size; i++)
+		if (old.slots[i].entry)
+			*free_slot(t, old.slots[i].hash) = old.slots[i];
 }
 
 static uint32_t intern(struct values *vs, const uint64_t *key, bool invariant)
 {
 	struct number_table *t = vs->numbers;
+	uint32_t hash = (uint32_t)hash_key(key);
 
-	if (2 * t->used >= t->size)
+	if (2 * t->n >= t->size)
 		enlarge(vs);
-	for (uint64_t h = hash_key(key);; h++) {
-		struct entry *e = &t->v[h & (t->size - 1)];
+	for (uint32_t i = hash;; i++) {
+		const struct slot *slot = &t->slots[i & (t->size - 1)];
 
-		if (!e->number) {
-			memcpy(e->key, key, sizeof(e->key));
-			e->number = fresh(vs, invariant) + 1;
-			t->used++;
-		} else if (memcmp(e->key, key, sizeof(e->key)) != 0) {
-			continue;
-		}
-		return e->number - 1;
+		if (!slot->entry)
+			break;
+		if (slot->hash == hash &&
+			memcmp(t->v[slot->entry - 1].key, key, sizeof(t->v->key)) == 0)
+			return t->v[slot->entry - 1].number;
 	}
+	struct entry entry = {.number = fresh(vs, invariant)};
+
+	memcpy(entry.key, key, sizeof(entry.key));
+	ARENA_PUSH(vs->arena, t->v, t->n, t->cap, entry);
+	*free_slot(t, hash) = (struct slot){hash, t->n};
+	return entry.number;
 }
 
 static uint32_t number_of_node(struct values *vs, uint32_t node)

@@ -169,7 +169,9 @@ struct value evaluate_register(struct evaluation e, uint32_t node)
 		return vs->at[node];
 	if (e.context->place || e.context->outer)
 		return place_register(e, node);
-	if (e.depth && !context_matters(e.values, e.context, node, MATTERS_DEPTH))
+	if (!e.depth) /* no further than this */
+		return context_apply(e.context, node, vs->at[node]);
+	if (!context_matters(e.values, e.context, node, MATTERS_DEPTH))
 		return vs->at[node];
 	return evaluate_under(e, node);
 }

@@ -187,121 +187,100 @@ struct uses { /* in order of their users */
 	struct values *vs;
 	struct use *v;
 	uint32_t n, cap;
+	uint32_t user;
+	bool counts; /* what is read makes the value of the user */
 };
 
-static void visit_source(struct uses *uses, uint32_t source, uint32_t user)
+static void push_read(struct uses *uses, uint32_t node)
 {
-	ARENA_PUSH(uses->vs->arena, uses->v, uses->n, uses->cap, ((struct use){source, user}));
+	struct values *vs = uses->vs;
+
+	if (node == NONE || node >= vs->nsolved)
+		return;
+	ARENA_PUSH(vs->arena, vs->reads, vs->nreads, vs->reads_cap, node);
+	if (uses->counts)
+		ARENA_PUSH(
+			vs->arena, uses->v, uses->n, uses->cap, ((struct use){node, uses->user}));
 }
 
-static void visit_operand(struct uses *uses, const struct operand *o, uint32_t user, uint32_t depth)
+static void read_operand(struct uses *uses, const struct operand *o, uint32_t depth)
 {
 	const struct function *fn = uses->vs->fn;
 
-	if (o->kind == OPERAND_REG) {
-		uint32_t node = uses->vs->ssa.node_of[o - fn->operands];
-
-		if (node != NONE && node < uses->vs->nsolved)
-			visit_source(uses, node, user);
-	}
+	if (o->kind == OPERAND_REG)
+		push_read(uses, uses->vs->ssa.node_of[o - fn->operands]);
 	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
-		visit_operand(uses, operand_child(fn, o, i), user, depth + 1);
+		read_operand(uses, operand_child(fn, o, i), depth + 1);
 }
 
-static void visit_node(struct uses *uses, uint32_t node)
+static void read_phi(struct uses *uses, const struct node *n)
+{
+	const struct values *vs = uses->vs;
+
+	uses->counts = true;
+	for (uint32_t k = 0; k < vs->cfg->blocks[n->block].pred.n; k++)
+		push_read(uses, vs->ssa.inputs[n->input + k]);
+	for (uint32_t c = trips_counters(vs, uses->user); c != NONE; c = vs->trips[c].next)
+		push_read(uses, vs->trips[c].node);
+}
+
+static void read_definition(struct uses *uses, const struct node *n)
 {
 	struct values *vs = uses->vs;
-	const struct node *n = &vs->ssa.nodes[node];
-
-	if (n->kind == NODE_PHI) {
-		const struct block *block = &vs->cfg->blocks[n->block];
-
-		for (uint32_t i = 0; i < block->pred.n; i++)
-			visit_source(uses, vs->ssa.inputs[n->input + i], node);
-		for (uint32_t c = trips_counters(vs, node); c != NONE; c = vs->trips[c].next)
-			visit_source(uses, vs->trips[c].node, node);
-	}
-	if (n->kind != NODE_DEF)
-		return;
 	const struct insn *insn = &vs->fn->insns[n->insn];
-
 	uint32_t behind[LOCKSTEP_MOST];
+	bool made = insn_is_arithmetic(insn) || insn->op == OP_shfl;
 
+	for (uint32_t k = 1; k < insn->count; k++) {
+		/* of a load no value comes, but whether it is the same for all threads */
+		uses->counts = made || (insn->op == OP_ld && k == 1);
+		read_operand(uses, insn_operand(vs->fn, insn, k), 0);
+	}
+	uses->counts = true;
 	for (uint32_t k = lockstep_reads(vs, insn, behind); k-- > 0;)
-		visit_source(uses, behind[k], node);
-	if (insn_is_arithmetic(insn) || insn->op == OP_shfl)
-		for (uint32_t k = 1; k < insn->count; k++)
-			visit_operand(uses, insn_operand(vs->fn, insn, k), node, 0);
-	if (insn->op == OP_ld) /* no value comes of it, but whether it is the same for all threads */
-		visit_operand(uses, insn_source(vs->fn, insn, 0), node, 0);
-	if (n->previous != NONE && n->previous < vs->nsolved)
-		visit_source(uses, n->previous, node);
+		push_read(uses, behind[k]);
+	uses->counts = false;
+	push_read(uses, vs->ssa.guard_of[n->insn]);
+	uses->counts = true;
+	push_read(uses, n->previous);
 }
 
-static void index_users(struct solver *s)
+static void sort_users(const struct uses *uses)
 {
-	struct values *vs = s->vs;
-	struct uses uses = {.vs = vs};
+	struct values *vs = uses->vs;
 	uint32_t n = vs->nsolved;
 
 	vs->user_at = ARENA_NEW(vs->arena, uint32_t, n + 2);
-	for (uint32_t i = 0; i < n; i++)
-		visit_node(&uses, i);
-	for (uint32_t i = 0; i < uses.n; i++)
-		vs->user_at[uses.v[i].source + 1]++;
+	for (uint32_t i = 0; i < uses->n; i++)
+		vs->user_at[uses->v[i].source + 1]++;
 	for (uint32_t i = 0; i < n; i++)
 		vs->user_at[i + 1] += vs->user_at[i];
-	vs->users = ARENA_NEW(vs->arena, uint32_t, uses.n + 1);
-	for (uint32_t i = 0; i < uses.n; i++)
-		vs->users[vs->user_at[uses.v[i].source]++] = uses.v[i].user;
+	vs->users = ARENA_UNSET(vs->arena, uint32_t, uses->n + 1);
+	for (uint32_t i = 0; i < uses->n; i++)
+		vs->users[vs->user_at[uses->v[i].source]++] = uses->v[i].user;
 	for (uint32_t i = n; i > 0; i--)
 		vs->user_at[i] = vs->user_at[i - 1];
 	vs->user_at[0] = 0;
 }
 
-static void push_read(struct values *vs, uint32_t node)
-{
-	if (node != NONE && node < vs->nsolved)
-		ARENA_PUSH(vs->arena, vs->reads, vs->nreads, vs->reads_cap, node);
-}
-
-static void read_operand(struct values *vs, const struct operand *o, uint32_t depth)
-{
-	const struct function *fn = vs->fn;
-
-	if (o->kind == OPERAND_REG)
-		push_read(vs, vs->ssa.node_of[o - fn->operands]);
-	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
-		read_operand(vs, operand_child(fn, o, i), depth + 1);
-}
-
-/* Whatever the evaluation of a node could look at, but for what holds at its place. */
+/* Whatever the evaluation of a node could look at, but for what holds at its place; and by node who
+ * is made of it. */
 static void index_reads(struct values *vs)
 {
+	struct uses uses = {.vs = vs};
+
 	vs->read_at = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
 	for (uint32_t i = 0; i < vs->nsolved; i++) {
 		const struct node *n = &vs->ssa.nodes[i];
 
-		if (n->kind == NODE_PHI) {
-			for (uint32_t k = 0; k < vs->cfg->blocks[n->block].pred.n; k++)
-				push_read(vs, vs->ssa.inputs[n->input + k]);
-			for (uint32_t c = trips_counters(vs, i); c != NONE; c = vs->trips[c].next)
-				push_read(vs, vs->trips[c].node);
-		}
-		if (n->kind == NODE_DEF) {
-			const struct insn *insn = &vs->fn->insns[n->insn];
-
-			for (uint32_t k = 1; k < insn->count; k++)
-				read_operand(vs, insn_operand(vs->fn, insn, k), 0);
-			uint32_t behind[LOCKSTEP_MOST];
-
-			for (uint32_t k = lockstep_reads(vs, insn, behind); k-- > 0;)
-				push_read(vs, behind[k]);
-			push_read(vs, vs->ssa.guard_of[n->insn]);
-			push_read(vs, n->previous);
-		}
+		uses.user = i;
+		if (n->kind == NODE_PHI)
+			read_phi(&uses, n);
+		if (n->kind == NODE_DEF)
+			read_definition(&uses, n);
 		vs->read_at[i + 1] = vs->nreads;
 	}
+	sort_users(&uses);
 }
 
 void solver_slice(struct solver *s)
@@ -309,6 +288,5 @@ void solver_slice(struct solver *s)
 	slice(&(struct slicer){.vs = s->vs});
 	order_nodes(s);
 	trips_find(s->vs);
-	index_users(s);
 	index_reads(s->vs);
 }
