@@ -177,6 +177,9 @@ static void order_nodes(struct solver *s)
 	}
 	for (uint32_t k = 0; k < at; k++)
 		s->rank[s->order[k]] = k;
+	ARENA_GIVE_BACK(vs->arena, next, n + 1);
+	ARENA_GIVE_BACK(vs->arena, of_block, vs->cfg->n + 1);
+	ARENA_GIVE_BACK(vs->arena, of_insn, vs->fn->ninsns + 1);
 }
 
 struct use {
@@ -281,6 +284,7 @@ static void index_reads(struct values *vs)
 		vs->read_at[i + 1] = vs->nreads;
 	}
 	sort_users(&uses);
+	ARENA_GIVE_BACK(vs->arena, uses.v, uses.cap);
 }
 
 void solver_slice(struct solver *s)

@@ -295,6 +295,23 @@ static void solve_all(struct solver *s)
 	}
 }
 
+/* What only the solution needs. */
+static void give_back(struct solver *s)
+{
+	struct arena *arena = s->vs->arena;
+	uint32_t n = s->vs->nsolved + 1;
+
+	ARENA_GIVE_BACK(arena, s->last, n);
+	ARENA_GIVE_BACK(arena, s->looked, n);
+	ARENA_GIVE_BACK(arena, s->places, s->vs->cfg->n + 1);
+	ARENA_GIVE_BACK(arena, s->decides, n);
+	ARENA_GIVE_BACK(arena, s->fresh, n);
+	ARENA_GIVE_BACK(arena, s->capped, n);
+	ARENA_GIVE_BACK(arena, s->changes, n);
+	ARENA_GIVE_BACK(arena, s->dirty.words, s->dirty.nwords);
+	ARENA_GIVE_BACK(arena, s->rank, n);
+}
+
 struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	const struct analysis_options *options, struct arena *arena, struct budget *budget,
 	uint32_t *assumptions_used)
@@ -327,6 +344,7 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	solve_all(&s);
 	if (!vs->unsolved && launch_find_alignment(vs))
 		solve_all(&s);
+	give_back(&s);
 	values_find_uniform(vs);
 	values_number(vs);
 	values_find_roots(vs);

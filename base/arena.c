@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bump allocation from a list of malloc'ed chunks, the newest first. What is handed out is
- * cleared then, but for arena_alloc_unset() and arena_extend().
+ * Bump allocation from malloc'ed chunks. What is given back, and what is left of a chunk when
+ * another is begun, waits in lists by size for whoever asks for that much; only blocks of some size
+ * do, so that the lists stay short. What is handed out is cleared then, but for arena_alloc_unset()
+ * and arena_extend().
  */
 #include "base/arena.h"
 
@@ -9,13 +11,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define HIDE(p, size) __asan_poison_memory_region((p), (size))
+#define SHOW(p, size) __asan_unpoison_memory_region((p), (size))
+#else
+#define HIDE(p, size) ((void)(p), (void)(size))
+#define SHOW(p, size) ((void)(p), (void)(size))
+#endif
+
 enum { ALIGNMENT = 16, FIRST_CHUNK = 64 * 1024, LARGEST_STEP = 8 * 1024 * 1024 };
+enum { SPARE_LEAST = 2048, LOOK_AT = 8 }; /* bytes; blocks of a list that may be too small */
 
 struct arena_chunk {
 	struct arena_chunk *next;
-	size_t size, used;
-	size_t padding; /* keeps `bytes` aligned */
+	size_t size;
 	unsigned char bytes[];
+};
+
+struct arena_block { /* lies in the bytes that it is about */
+	struct arena_block *next;
+	size_t size;
 };
 
 _Static_assert(offsetof(struct arena_chunk, bytes) % ALIGNMENT == 0, "chunks keep their alignment");
@@ -37,8 +53,57 @@ static size_t round_up(struct arena *arena, size_t bytes)
 	return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
+static uint32_t list_of(size_t size)
+{
+	uint32_t log2 = 63 - (uint32_t)__builtin_clzll(size);
+
+	return log2 < ARENA_SIZES ? log2 : ARENA_SIZES - 1;
+}
+
+static void set_aside(struct arena *arena, void *p, size_t size)
+{
+	struct arena_block *block = p;
+
+	if (size < SPARE_LEAST) {
+		HIDE(p, size);
+		return;
+	}
+	struct arena_block **list = &arena->spare[list_of(size)];
+
+	*block = (struct arena_block){*list, size};
+	*list = block;
+	HIDE(block + 1, size - sizeof(*block));
+}
+
+static void begin(struct arena *arena, unsigned char *at, size_t size)
+{
+	if (arena->at)
+		set_aside(arena, arena->at, (size_t)(arena->end - arena->at));
+	arena->at = at;
+	arena->end = at + size;
+}
+
+/* A spare block of at least that size, taken off its list, or NULL. */
+static struct arena_block *find_spare(struct arena *arena, size_t size)
+{
+	for (uint32_t k = list_of(size); k < ARENA_SIZES; k++) {
+		struct arena_block **link = &arena->spare[k];
+
+		for (uint32_t seen = 0; *link && seen < LOOK_AT; seen++, link = &(*link)->next) {
+			struct arena_block *block = *link;
+
+			if (block->size < size)
+				continue;
+			*link = block->next;
+			SHOW(block, block->size);
+			return block;
+		}
+	}
+	return NULL;
+}
+
 /* Chunks grow with what is in use, so that their number stays logarithmic. */
-static struct arena_chunk *add_chunk(struct arena *arena, size_t bytes)
+static void add_chunk(struct arena *arena, size_t bytes)
 {
 	size_t size = arena->chunks ? arena->chunks->size * 2 : FIRST_CHUNK;
 
@@ -52,9 +117,8 @@ static struct arena_chunk *add_chunk(struct arena *arena, size_t bytes)
 		fail(arena);
 	chunk->next = arena->chunks;
 	chunk->size = size;
-	chunk->used = 0;
 	arena->chunks = chunk;
-	return chunk;
+	begin(arena, chunk->bytes, size);
 }
 
 static void charge(struct arena *arena, size_t bytes)
@@ -64,17 +128,48 @@ static void charge(struct arena *arena, size_t bytes)
 	arena->used += bytes;
 }
 
+static void *take_spare(struct arena *arena, size_t size)
+{
+	struct arena_block *block = find_spare(arena, size);
+
+	if (block)
+		set_aside(arena, (unsigned char *)block + size, block->size - size);
+	return block;
+}
+
+/* Large ones come from any block that fits, small ones all from where the last one came from. */
 static void *take(struct arena *arena, size_t size)
 {
-	struct arena_chunk *chunk = arena->chunks;
-
 	charge(arena, size);
-	if (!chunk || size > chunk->size - chunk->used)
-		chunk = add_chunk(arena, size);
-	void *p = chunk->bytes + chunk->used;
+	void *p = size >= SPARE_LEAST ? take_spare(arena, size) : NULL;
 
-	chunk->used += size;
+	if (p)
+		return p;
+	if (size > (size_t)(arena->end - arena->at)) {
+		struct arena_block *block =
+			size < SPARE_LEAST ? find_spare(arena, SPARE_LEAST) : NULL;
+
+		if (block)
+			begin(arena, (unsigned char *)block, block->size);
+		else
+			add_chunk(arena, size);
+	}
+	p = arena->at;
+	arena->at += size;
 	return p;
+}
+
+void arena_give_back(struct arena *arena, void *p, size_t bytes)
+{
+	size_t size = round_up(arena, bytes ? bytes : 1);
+
+	if (!p)
+		return;
+	arena->used -= size;
+	if ((unsigned char *)p + size == arena->at)
+		arena->at = p;
+	else
+		set_aside(arena, p, size);
 }
 
 void *arena_alloc_unset(struct arena *arena, size_t bytes)
@@ -89,10 +184,17 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 	return memset(take(arena, size), 0, size);
 }
 
+void arena_trim(struct arena *arena, void *p, size_t old_bytes, size_t new_bytes)
+{
+	size_t kept = round_up(arena, new_bytes ? new_bytes : 1);
+
+	if (p && round_up(arena, old_bytes ? old_bytes : 1) > kept)
+		arena_give_back(
+			arena, (unsigned char *)p + kept, round_up(arena, old_bytes) - kept);
+}
+
 void *arena_extend(struct arena *arena, void *old, size_t old_bytes, size_t new_bytes)
 {
-	struct arena_chunk *chunk = arena->chunks;
-
 	if (!old)
 		return arena_alloc_unset(arena, new_bytes);
 	size_t old_size = round_up(arena, old_bytes ? old_bytes : 1);
@@ -101,13 +203,15 @@ void *arena_extend(struct arena *arena, void *old, size_t old_bytes, size_t new_
 
 	if (size <= old_size)
 		return old;
-	if (p + old_size == chunk->bytes + chunk->used &&
-		size - old_size <= chunk->size - chunk->used) {
+	if (p + old_size == arena->at && size - old_size <= (size_t)(arena->end - arena->at)) {
 		charge(arena, size - old_size);
-		chunk->used += size - old_size;
+		arena->at += size - old_size;
 		return old;
 	}
-	return memcpy(take(arena, size), old, old_bytes);
+	void *copy = memcpy(take(arena, size), old, old_bytes);
+
+	arena_give_back(arena, old, old_size);
+	return copy;
 }
 
 void *arena_grow(struct arena *arena, void *old, size_t old_bytes, size_t new_bytes)
@@ -134,12 +238,13 @@ void arena_reset(struct arena *arena)
 			free(arena->chunks);
 		arena->chunks = next;
 	}
-	if (largest) {
-		largest->next = NULL;
-		largest->used = 0;
-	}
-	arena->chunks = largest;
-	arena->used = 0;
+	*arena = (struct arena){
+		.chunks = largest, .limit = arena->limit, .on_failure = arena->on_failure};
+	if (!largest)
+		return;
+	largest->next = NULL;
+	SHOW(largest->bytes, largest->size);
+	begin(arena, largest->bytes, largest->size);
 }
 
 void arena_free(struct arena *arena)
@@ -150,5 +255,5 @@ void arena_free(struct arena *arena)
 		free(arena->chunks);
 		arena->chunks = next;
 	}
-	arena->used = 0;
+	*arena = (struct arena){.limit = arena->limit, .on_failure = arena->on_failure};
 }

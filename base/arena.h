@@ -10,10 +10,15 @@
 #include <stdint.h>
 
 struct arena_chunk;
+struct arena_block;
+
+enum { ARENA_SIZES = 32 };
 
 struct arena {
 	struct arena_chunk *chunks; /* newest first */
-	size_t used;                /* bytes handed out since the last reset */
+	unsigned char *at, *end;    /* where the next bytes come from */
+	struct arena_block *spare[ARENA_SIZES]; /* given back, by binary logarithm of the size */
+	size_t used;                /* bytes handed out since the last reset, less those given back */
 	size_t limit;               /* fail beyond this many bytes; 0: no limit */
 	jmp_buf *on_failure;        /* longjmp(.., 1) target when memory runs out; never NULL in use */
 };
@@ -23,7 +28,12 @@ void arena_init(struct arena *, jmp_buf *on_failure);
 void *arena_alloc(struct arena *, size_t bytes);
 /* The same for bytes that are written before they are read: they come as they are. */
 void *arena_alloc_unset(struct arena *, size_t bytes);
-/* A larger zero-extended copy of `old` (in place where it was the newest allocation). */
+/* These bytes, as many as were asked for, are not needed any more: large ones are handed out again. */
+void arena_give_back(struct arena *, void *, size_t bytes);
+/* Gives back all but the first `new_bytes` of them. */
+void arena_trim(struct arena *, void *, size_t old_bytes, size_t new_bytes);
+/* A larger zero-extended copy of `old` (in place where it was the newest allocation); `old` is given
+ * back. */
 void *arena_grow(struct arena *, void *old, size_t old_bytes, size_t new_bytes);
 /* The same, with any contents behind the old ones. */
 void *arena_extend(struct arena *, void *old, size_t old_bytes, size_t new_bytes);
@@ -32,6 +42,10 @@ void arena_reset(struct arena *);
 void arena_free(struct arena *);
 
 #define ARENA_NEW(arena, type, n) ((type *)arena_alloc((arena), sizeof(type) * (size_t)(n)))
+/* Of an array with room for `cap`, what is behind the n-th. */
+#define ARENA_TRIM(arena, v, n, cap)                                                               \
+	arena_trim((arena), (v), sizeof(*(v)) * (size_t)(cap), sizeof(*(v)) * (size_t)(n))
+#define ARENA_GIVE_BACK(arena, v, n) arena_give_back((arena), (v), sizeof(*(v)) * (size_t)(n))
 #define ARENA_UNSET(arena, type, n)                                                                \
 	((type *)arena_alloc_unset((arena), sizeof(type) * (size_t)(n)))
 

@@ -169,6 +169,9 @@ void build_body_finish(struct build *b, struct span body)
 	place_hints(b);
 	insert_before_hints(b);
 	b->fn->end_at = (struct span){body.end - 1, body.end};
+	ARENA_TRIM(b->arena, b->fn->operands, b->fn->noperands, b->operands_cap);
+	ARENA_TRIM(b->arena, b->fn->regs, b->fn->nregs, b->scope.regs_cap);
+	scope_end(&b->scope);
 }
 
 void build_block(struct build *b)

@@ -83,8 +83,8 @@ enum special_register {
 struct operand {
 	uint8_t kind;      /* enum operand_kind */
 	uint8_t special;   /* enum special_register */
-	bool negated;      /* !p, or -r / -sym in the rare places that allow it */
-	bool indexed;      /* MEM: var[r]: child 0 is SYMBOL, child 1 the index REG (byte offset), then the rest */
+	bool negated : 1;  /* !p, or -r / -sym in the rare places that allow it */
+	bool indexed : 1;  /* MEM: var[r]: child 0 is SYMBOL, child 1 the index REG (byte offset), then the rest */
 	char component;    /* 'x' 'y' 'z' 'w' 'r' 'g' 'b' 'a', or 0 */
 	uint32_t id;
 	int64_t imm;

@@ -343,6 +343,15 @@ struct resolved scope_find_name(struct scope *scope, uint32_t name, const char *
 	return found;
 }
 
+void scope_end(struct scope *scope)
+{
+	ARENA_GIVE_BACK(scope->arena, scope->recent, 1u << scope->recent_bits);
+	ARENA_GIVE_BACK(scope->arena, scope->locals, scope->locals_cap);
+	ARENA_GIVE_BACK(scope->arena, scope->bindings, scope->bindings_cap);
+	ARENA_GIVE_BACK(scope->arena, scope->instances, scope->instances_cap);
+	ARENA_GIVE_BACK(scope->arena, scope->references, scope->references_cap);
+}
+
 bool scope_add_label(
 	struct scope *scope, const char *text, size_t size, struct span at, uint32_t *label)
 {

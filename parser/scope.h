@@ -88,6 +88,8 @@ void scope_init(struct scope *, struct arena *, struct names *, struct function 
 void scope_open(struct scope *);
 /* Closes the innermost block; `table_entries` has the entries of each table, to be written. */
 void scope_close(struct scope *, uint32_t **table_entries);
+/* Nothing is looked up any more. */
+void scope_end(struct scope *);
 uint32_t scope_depth(const struct scope *);   /* 0: the body's own block */
 uint32_t scope_current(const struct scope *); /* id of the innermost block */
 void scope_add_reg(

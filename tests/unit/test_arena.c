@@ -91,6 +91,43 @@ static void test_arena_extends_without_touching(void **state)
 	arena_free(&arena);
 }
 
+static void test_arena_hands_out_again(void **state)
+{
+	jmp_buf failed;
+	struct arena arena;
+
+	(void)state;
+	if (setjmp(failed))
+		fail();
+	arena_init(&arena, &failed);
+	unsigned char *p = arena_alloc(&arena, 100000), *after = arena_alloc(&arena, 5000);
+	size_t used = arena.used;
+
+	memset(p, 0xa5, 100000);
+	memset(after, 0xa5, 5000);
+	arena_give_back(&arena, p, 100000);
+	assert_int_equal(arena.used, used - 100000);
+	unsigned char *q = arena_alloc(&arena, 90000);
+
+	assert_ptr_equal(q, p); /* the block fits, and is cleared */
+	assert_true(is_zero(q, 90000));
+	unsigned char *rest = arena_alloc_unset(&arena, 8000);
+
+	memset(rest, 1, 8000);
+	assert_true(is_zero(q, 90000));
+	arena_trim(&arena, q, 90000, 40000);
+	memset(arena_alloc_unset(&arena, 50000), 2, 50000);
+	arena_trim(&arena, q, 40000, 40000);
+	assert_true(is_zero(q, 40000));
+	for (int i = 0; i < 5000; i++)
+		assert_int_equal(after[i], 0xa5);
+	arena_give_back(&arena, NULL, 100);
+	arena_reset(&arena);
+	assert_int_equal(arena.used, 0);
+	assert_true(is_zero(arena_alloc(&arena, 300000), 300000));
+	arena_free(&arena);
+}
+
 static void test_arena_fails_through_the_jump(void **state)
 {
 	jmp_buf failed;
@@ -142,6 +179,7 @@ int main(void)
 		cmocka_unit_test(test_arena_alloc_gives_aligned_zeroes),
 		cmocka_unit_test(test_arena_grow_keeps_bytes_and_clears_the_rest),
 		cmocka_unit_test(test_arena_extends_without_touching),
+		cmocka_unit_test(test_arena_hands_out_again),
 		cmocka_unit_test(test_arena_fails_through_the_jump),
 		cmocka_unit_test(test_arena_push_grows),
 	};
