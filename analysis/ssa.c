@@ -7,6 +7,7 @@
  */
 #include "analysis/ssa.h"
 
+#include "analysis/frontier.h"
 #include "analysis/regs.h"
 
 struct ssa_scratch { /* by block, valid where stamp[block] == current register + 1 */
@@ -16,8 +17,8 @@ struct ssa_scratch { /* by block, valid where stamp[block] == current register +
 	uint32_t *phi;		       /* its node, or NONE */
 	uint32_t *reach_stamp, *reach; /* node at the block's entry */
 	uint32_t *stack, *path;
-	uint32_t *frontier_at, *frontier; /* dominance frontiers, CSR; made on first need */
-	uint32_t undefined;		  /* node of the current register, or NONE */
+	struct frontiers *frontiers; /* made on first need */
+	uint32_t undefined;	     /* node of the current register, or NONE */
 };
 
 struct counter {
@@ -60,16 +61,8 @@ static void see_operand(struct counter *c, const struct operand *o, bool def, ui
 		else
 			see_use(c, o->id, (uint32_t)(o - fn->operands));
 	}
-	for (uint32_t i = 0; depth < 4 && i < o->count; i++) {
-		const struct operand *child = operand_child(fn, o, i);
-
-		if (child->count)
-			see_operand(c, child, def, depth + 1);
-		else if (child->kind == OPERAND_REG && def)
-			see_def(c, child->id);
-		else if (child->kind == OPERAND_REG)
-			see_use(c, child->id, (uint32_t)(child - fn->operands));
-	}
+	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
+		see_operand(c, operand_child(fn, o, i), def, depth + 1);
 }
 
 static void see_insn(struct counter *c, uint32_t i)
@@ -164,75 +157,24 @@ static uint32_t new_node(struct ssa *s, struct node node)
 	return s->n - 1;
 }
 
-/* Dominance frontiers by walking from each join's predecessors up to its dominator. A walk stops at
- * a block that already has the join: the blocks above it have it too. */
-static void walk_frontiers(struct ssa *s, uint32_t *count, bool fill)
-{
-	const struct cfg *cfg = s->cfg;
-	uint32_t *last = filled(s->arena, cfg->n, NONE);
-
-	for (uint32_t b = 0; b < cfg->n; b++) {
-		const struct block *block = &cfg->blocks[b];
-
-		/* the entry has a predecessor outside the graph */
-		if (block->pred.n < 2 && b != 0)
-			continue;
-		for (uint32_t i = 0; i < block->pred.n; i++)
-			for (uint32_t up = block->pred.v[i];
-				up != NONE && up != block->idom && last[up] != b;
-				up = cfg->blocks[up].idom) {
-				last[up] = b;
-				if (fill)
-					s->scratch->frontier[count[up]++] = b;
-				else
-					count[up + 1]++;
-			}
-	}
-}
-
-static void find_frontiers(struct ssa *s)
-{
-	struct ssa_scratch *x = s->scratch;
-	uint32_t n = s->cfg->n;
-
-	x->frontier_at = filled(s->arena, n + 1, 0);
-	walk_frontiers(s, x->frontier_at, false);
-	for (uint32_t b = 0; b < n; b++)
-		x->frontier_at[b + 1] += x->frontier_at[b];
-	x->frontier = filled(s->arena, x->frontier_at[n], 0);
-	walk_frontiers(s, x->frontier_at, true);
-	rewind(x->frontier_at, n);
-}
-
 /* Marks the iterated dominance frontier of the register's definitions. */
 static void place_phis(struct ssa *s, uint32_t reg, uint32_t mark)
 {
 	struct ssa_scratch *x = s->scratch;
-	uint32_t depth = 0;
+	uint32_t n = 0;
 
-	if (!x->frontier_at)
-		find_frontiers(s);
+	if (!x->frontiers)
+		x->frontiers = frontiers_new(s->cfg, s->arena);
 	for (uint32_t d = s->def_at[reg]; d < s->def_at[reg + 1]; d++) {
 		uint32_t b = s->cfg->block_of[s->def_insn[d]];
 
 		if (d == x->first_def[b])
-			x->stack[depth++] = b;
+			x->stack[n++] = b;
 	}
-	/* a block is pushed once for its definition and at most once for its phi */
-	while (depth) {
-		uint32_t b = x->stack[--depth];
-
-		for (uint32_t i = x->frontier_at[b]; i < x->frontier_at[b + 1]; i++) {
-			uint32_t f = x->frontier[i];
-
-			if (x->frontier_stamp[f] == mark)
-				continue;
-			x->frontier_stamp[f] = mark;
-			x->phi[f] = NONE;
-			if (x->stamp[f] != mark)
-				x->stack[depth++] = f;
-		}
-	}
+	n = frontiers_iterated(
+		x->frontiers, x->stack, n, x->stamp, mark, x->frontier_stamp, x->path);
+	for (uint32_t i = 0; i < n; i++)
+		x->phi[x->path[i]] = NONE;
 }
 
 static uint32_t undefined_node(struct ssa *s, uint32_t reg)
