@@ -174,7 +174,7 @@ struct check_defs check_prepare(struct unit *unit)
 	struct check_defs defs = {.n = ARENA_NEW(unit->arena, uint32_t, unit->fn->nregs),
 		.at = ARENA_NEW(unit->arena, uint32_t, unit->fn->nregs),
 		.in = ARENA_NEW(unit->arena, uint8_t, entries),
-		.truths = ARENA_NEW(unit->arena, uint8_t, (size_t)entries * CHECK_TRACKED_MOST),
+		.room = ARENA_NEW(unit->arena, struct check_room, 1),
 		.queue = ARENA_NEW(unit->arena, uint32_t, entries),
 		.queued = ARENA_NEW(unit->arena, bool, entries),
 		.slot = ARENA_NEW(unit->arena, uint8_t, unit->fn->nregs + 1),

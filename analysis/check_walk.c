@@ -389,6 +389,17 @@ static void find_flags_at_site(struct check_walk *w, struct walk_queue *q)
 			w->tracked[t].start = at_site[t];
 }
 
+static uint8_t *room_for_truths(const struct check_walk *w, size_t size)
+{
+	struct check_room *room = w->defs->room;
+
+	if (!room->truths || size > room->size) {
+		room->size = size > 2 * room->size ? size : 2 * room->size;
+		room->truths = ARENA_UNSET(w->unit->arena, uint8_t, room->size);
+	}
+	return room->truths;
+}
+
 void check_run(struct check_walk *w, visitor *visit, void *arg)
 {
 	uint32_t n = w->unit->cfg.n * CHECK_CONTEXTS;
@@ -401,7 +412,7 @@ void check_run(struct check_walk *w, visitor *visit, void *arg)
 	for (uint32_t k = 0; k < w->ntracked; k++)
 		w->defs->slot[w->tracked[k].reg] = (uint8_t)(k + 1);
 	w->in = w->defs->in;
-	w->truths = w->defs->truths;
+	w->truths = room_for_truths(w, (size_t)n * w->ntracked);
 	memset(q.has, 0, n);
 	memset(w->in, 0, n);
 	memset(w->truths, 0, (size_t)n * w->ntracked);

@@ -25,6 +25,11 @@ struct check_tracked {
  * or a loop would join this round of the site with the round before. */
 enum check_context { CHECK_COLD, CHECK_HOT, CHECK_CONTEXTS };
 
+struct check_room { /* for the truths of the walk that asked for most so far */
+	uint8_t *truths;
+	size_t size;
+};
+
 struct check_defs { /* what walks of one function share */
 	/* by register that may hold a bool: how many instructions define it, and the last one */
 	uint32_t *n, *at;
@@ -33,7 +38,8 @@ struct check_defs { /* what walks of one function share */
 	bool *makes_bool; /* by instruction: it may define a register as narrow as a bool */
 	uint8_t *slot; /* by register: 1 + its number among those that the running walk follows */
 	uint32_t *flags, nflags; /* registers that hold bools made of constants */
-	uint8_t *in, *truths;	 /* room of a walk, see below */
+	uint8_t *in;		 /* room of a walk, see below */
+	struct check_room *room;
 	uint32_t *queue;
 	bool *queued;
 	uint64_t *steps; /* of all walks so far */
