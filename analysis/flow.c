@@ -58,6 +58,11 @@ static void bits_and_either(struct bits to, struct bits a, struct bits b)
 		to.words[i] &= a.words[i] | b.words[i];
 }
 
+static uint32_t opposite(const struct flow_setup *s, uint32_t literal)
+{
+	return literal == NO_LITERAL ? NO_LITERAL : s->literals[literal].opposite;
+}
+
 /* `under`: the literal under which it runs; NO_LITERAL where that is none, whether guarded or not.
  */
 static void do_fence(
@@ -74,21 +79,26 @@ static void do_fence(
 		flow_fenced_siblings(s, now->foreign, kill, now->foreign);
 		bits_and_not(now->foreign, kill);
 	}
-	for (uint32_t l = 0; l < s->nliterals; l++) {
-		if (!always && l != under)
+	/* a thread that satisfies another literal may satisfy this one too, and have fenced */
+	uint32_t skips = always ? NO_LITERAL : opposite(s, under);
+
+	for (uint32_t l = 0; l < s->nliterals && (always || under != NO_LITERAL); l++) {
+		if (l == skips)
 			continue;
 		flow_fenced_siblings(s, now->own_if[l], kill, now->own_if[l]);
-		bits_and_not(now->own_if[l], kill);
-		if (s->own_only)
+		if (!s->own_only)
+			flow_fenced_siblings(s, now->foreign_if[l], kill, now->foreign_if[l]);
+		if (!always && l != under)
 			continue;
-		flow_fenced_siblings(s, now->foreign_if[l], kill, now->foreign_if[l]);
-		bits_and_not(now->foreign_if[l], kill);
+		bits_and_not(now->own_if[l], kill);
+		if (!s->own_only)
+			bits_and_not(now->foreign_if[l], kill);
 	}
 	if (!s->own_only)
 		epochs_fence(s, kind, always ? UINT32_MAX : leaders_spread(s->leaders.runs[at]));
 	/* every thread satisfies the literal or its opposite */
 	if (under != NO_LITERAL) {
-		uint32_t other = s->literals[under].opposite;
+		uint32_t other = opposite(s, under);
 
 		bits_or(now->own, now->own_if[under]); /* FENCED forms that it has put in */
 		bits_and_either(now->own, now->own_if[under], now->own_if[other]);
@@ -98,11 +108,6 @@ static void do_fence(
 				now->foreign, now->foreign_if[under], now->foreign_if[other]);
 		}
 	}
-}
-
-static uint32_t opposite(const struct flow_setup *s, uint32_t literal)
-{
-	return literal == NO_LITERAL ? NO_LITERAL : s->literals[literal].opposite;
 }
 
 static void do_access(struct flow_setup *s, uint32_t access, uint32_t holds)
