@@ -449,6 +449,9 @@ void cfg_build(const struct linked *linked, const struct effect *effects, struct
 	connect_blocks(&b);
 	*cfg = (struct cfg){b.fn, effects, NULL, 0, ARENA_NEW(arena, uint32_t, b.n + 1)};
 	number_blocks(&b, cfg, &e, &traps);
+	for (uint32_t k = 0; k < linked->ncalls; k++)
+		if (linked->calls[k].recursive && cfg->block_of[linked->calls[k].call] != NONE)
+			cfg->blocks[cfg->block_of[linked->calls[k].call]].recurses = true;
 	struct graph g = {cfg->n, e.succ_at, e.succ, e.pred_at, e.pred};
 
 	dominators_find(&g, 0, arena, &tree);

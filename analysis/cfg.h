@@ -23,6 +23,7 @@ struct block {
 	uint32_t loop_head;    /* head of the innermost loop, or NONE */
 	uint32_t outer_head;   /* of a loop's head: head of the loop around that loop, or NONE */
 	bool exits;            /* control can leave the function here */
+	bool recurses;         /* ends in a call of a function that is under way (linked_call.recursive) */
 	/* places in the two trees, for cfg_dominates and cfg_postdominates: subtree [enter, leave) */
 	uint32_t dom_enter, dom_leave, pdom_enter, pdom_leave;
 };

@@ -418,7 +418,8 @@ static void write_calls(struct linker *l)
 			.entry = c->first_insn,
 			.after = e->call + 1,
 			.first_return = c->first_return,
-			.nreturns = c->nreturns};
+			.nreturns = c->nreturns,
+			.recursive = e->recursive};
 
 		ARENA_PUSH(l->arena, l->out->calls, l->out->ncalls, l->calls_cap, call);
 		if (!e->recursive)

@@ -17,6 +17,7 @@ struct linked_call { /* call instruction -> entries of the callee copies; their 
 	uint32_t entry;   /* first instruction of the copy */
 	uint32_t after;   /* where control goes on when the copy returns */
 	uint32_t first_return, nreturns; /* into linked.returns: `ret` instructions (guarded ones fall through) */
+	bool recursive;   /* enters a copy that is under way: its registers are other ones each time */
 };
 
 struct linked {

@@ -152,7 +152,7 @@ static void linked_calls(struct arena *arena)
 	struct program p;
 	struct cfg cfg;
 	char text[1000];
-	struct linked_call calls[] = {{0, 4, 1, 0, 1}, {2, 4, 3, 0, 1}};
+	struct linked_call calls[] = {{0, 4, 1, 0, 1, false}, {2, 4, 3, 0, 1, false}};
 	uint32_t returns[] = {5};
 
 	program_read(&p, arena, ". . . r . r");
