@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PAIR_NONE = UINT32_MAX, PAIR_UNCLEAR = UINT32_MAX - 1 };
+#define PAIR_NONE    UINT32_MAX
+#define PAIR_UNCLEAR (UINT32_MAX - 1)
 
 /* How many bytes of each path name the folder that all of them are in ("a/" of "a/b.ptx" and
  * "a/c/d.ptx"); of one path all but its last name. */
