@@ -125,7 +125,8 @@ static struct slice normal_text(struct prints *prints, const struct span *at)
 	}
 	char *copy = arena_alloc(prints->arena, n + 1);
 
-	memcpy(copy, out, n);
+	if (n)
+		memcpy(copy, out, n);
 	return (struct slice){copy, n};
 }
 
