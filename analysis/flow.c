@@ -155,6 +155,14 @@ bool flow_wait_completes(const struct flow_setup *s, uint32_t insn, uint32_t acc
 	return waits_for_all(s, insn) && waits_for(s, insn, access);
 }
 
+/* The access is over in this thread, whatever predicates hold. */
+static void forget(struct flow_setup *s, uint32_t fact)
+{
+	bits_clear(s->now.own, fact);
+	for (uint32_t l = 0; l < s->nliterals; l++)
+		bits_clear(s->now.own_if[l], fact);
+}
+
 /* cp.async.wait: what was in flight is complete and from now on needs its fence; with N > 0 some
  * groups may still be in flight. */
 static void do_wait(struct flow_setup *s, uint32_t insn)
@@ -164,11 +172,8 @@ static void do_wait(struct flow_setup *s, uint32_t insn)
 		if (!bits_has(s->now.own, f) || !is_cp_async(s, f))
 			continue;
 		set_everywhere(s, s->facts.v[f].sibling[FORM_PENDING], NO_LITERAL);
-		if (!flow_wait_completes(s, insn, s->facts.v[f].access))
-			continue;
-		bits_clear(s->now.own, f);
-		for (uint32_t l = 0; l < s->nliterals; l++)
-			bits_clear(s->now.own_if[l], f);
+		if (flow_wait_completes(s, insn, s->facts.v[f].access))
+			forget(s, f);
 	}
 }
 
@@ -292,9 +297,11 @@ void flow_step(struct flow_setup *s, uint32_t number, bool solving, const struct
 	switch ((enum event_kind)e->kind) {
 	case EVENT_COMPLETE:
 		for (uint32_t i = 0; i < e->facts.n; i++) {
-			bits_clear(s->now.own, e->facts.v[i]);
-			for (uint32_t l = 0; l < s->nliterals; l++)
-				bits_clear(s->now.own_if[l], e->facts.v[i]);
+			uint32_t fenced = s->facts.v[e->facts.v[i]].sibling[FORM_FENCED];
+
+			forget(s, e->facts.v[i]);
+			if (fenced != NONE) /* a fence before it must not leave more than none */
+				forget(s, fenced);
 		}
 		break;
 	case EVENT_PLACED:
