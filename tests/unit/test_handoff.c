@@ -121,6 +121,19 @@ static const struct row rows[] = {
 		"ld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], 1;\nld.global.u32 %r1, "
 		"[%rd1];\nret;",
 		""},
+	{"what may have passed a barrier under a guard hears of what comes behind another",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra A;\n@!%p1 bar.sync 0;\n"
+		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p2, [full], 0;\n@!%p2 bra W;\nret;\n"
+		"A:\nbar.sync 0;\nmbarrier.arrive.shared::cta.b64 _, [full];\nret;",
+		"4>4 4>10 8>10 10>4 10>10 11>6"},
+	{"cluster barriers one after the other do not meet",
+		"barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
+		"barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nret;",
+		"1>2 3>4"},
+	{"... unless something stands between the halves of one, which either may hand over",
+		"barrier.cluster.arrive.aligned;\nst.shared.u32 [buf], 1;\nbarrier.cluster.wait.aligned;\n"
+		"barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nret;",
+		"1>3 1>5 4>3 4>5"},
 	{"a cluster barrier joins what arrived",
 		"barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nret;", "1>2"},
 	{"a shuffle orders nothing", "shfl.sync.idx.b32 %r1, %r2, 0, 31, -1;\nret;", ""},
