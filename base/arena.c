@@ -11,7 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) /* gcc */
+#define POISONS 1
+#elif defined(__has_feature) /* clang */
+#define POISONS __has_feature(address_sanitizer)
+#else
+#define POISONS 0
+#endif
+
+#if POISONS
 #include <sanitizer/asan_interface.h>
 #define HIDE(p, size) __asan_poison_memory_region((p), (size))
 #define SHOW(p, size) __asan_unpoison_memory_region((p), (size))
