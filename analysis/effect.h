@@ -114,3 +114,9 @@ void effect_of(const struct function *, const struct insn *, struct effect *);
 void effects_of(const struct function *, struct effect *);
 /* Spelling of a fence this tool inserts: FENCE_ASYNC_* only. */
 const char *fence_text(enum fence_kind);
+/* Which enum space bits a fence covers. */
+uint8_t fence_width(enum fence_kind);
+/* The fences that cover a width, at most two; FENCE_NONE where there is no second. */
+void fence_kinds(uint8_t width, enum fence_kind kinds[2]);
+/* The fence orders generic accesses before async ones, whatever its width. */
+bool fence_is_proxy(enum fence_kind);

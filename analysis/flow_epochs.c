@@ -6,30 +6,14 @@
  */
 #include "analysis/flow_state.h"
 
-/* Of all leaders the bits of the spaces that a fence settles for whoever it acquired from. */
+/* Of all leaders the bits of the spaces that a fence settles for whoever it acquired from: a release
+ * half works for what its own thread did. */
 static uint32_t cover_mask(enum fence_kind kind)
 {
 	const uint32_t shared = 0x55555555, global = 0xaaaaaaaa;
+	uint8_t width = kind == FENCE_GENERIC_RELEASE ? 0 : fence_width(kind);
 
-	switch (kind) {
-	case FENCE_ASYNC_ALL:
-		return shared | global;
-	case FENCE_ASYNC_CTA:
-	case FENCE_ASYNC_CLUSTER:
-		return shared;
-	case FENCE_ASYNC_GLOBAL:
-		return global;
-	case FENCE_NONE:
-	case FENCE_GENERIC_RELEASE:
-	case FENCE_GENERIC_ACQUIRE:
-	case FENCE_GENERIC_RELEASE_READ:
-	case FENCE_TENSORMAP_RELEASE:
-	case FENCE_TENSORMAP_ACQUIRE:
-	case FENCE_MBARRIER_INIT:
-	case FENCE_OTHER:
-		return 0;
-	}
-	return 0;
+	return (width & SPACE_SHARED ? shared : 0) | (width & SPACE_GLOBAL ? global : 0);
 }
 
 void epochs_fence(struct flow_setup *s, enum fence_kind kind, uint32_t leaders)

@@ -11,49 +11,6 @@
 #define WEIGHT_MOST                                                                                \
 	UINT64_C(100000000) /* 10^8: deeper loops and higher frequencies count no more */
 
-uint8_t fence_width(enum fence_kind kind)
-{
-	switch (kind) {
-	case FENCE_ASYNC_ALL:
-		return SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL;
-	case FENCE_ASYNC_CTA:
-	case FENCE_GENERIC_RELEASE:
-		return SPACE_SHARED;
-	case FENCE_ASYNC_CLUSTER:
-		return SPACE_SHARED | SPACE_CLUSTER;
-	case FENCE_ASYNC_GLOBAL:
-		return SPACE_GLOBAL;
-	case FENCE_NONE:
-	case FENCE_GENERIC_ACQUIRE:
-	case FENCE_GENERIC_RELEASE_READ:
-	case FENCE_TENSORMAP_RELEASE:
-	case FENCE_TENSORMAP_ACQUIRE:
-	case FENCE_MBARRIER_INIT:
-	case FENCE_OTHER:
-		return 0;
-	}
-	return 0;
-}
-
-void fence_kinds(uint8_t width, enum fence_kind kinds[2])
-{
-	bool shared = width & SPACE_SHARED, global = width & SPACE_GLOBAL;
-
-	kinds[1] = FENCE_NONE;
-	if (width & SPACE_CLUSTER) {
-		kinds[0] = global ? FENCE_ASYNC_ALL : FENCE_ASYNC_CLUSTER;
-		return;
-	}
-	kinds[0] = shared ? FENCE_ASYNC_CTA : global ? FENCE_ASYNC_GLOBAL : FENCE_NONE;
-	if (shared && global)
-		kinds[1] = FENCE_ASYNC_GLOBAL;
-}
-
-bool fence_is_proxy(enum fence_kind kind)
-{
-	return kind >= FENCE_ASYNC_ALL && kind <= FENCE_GENERIC_RELEASE_READ;
-}
-
 static const struct block *block_of(const struct unit *unit, uint32_t insn)
 {
 	uint32_t b = unit->cfg.block_of[insn];

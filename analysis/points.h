@@ -27,9 +27,3 @@ void points_build(const struct unit *, struct arena *, struct points *);
 /* The instruction at whose place in the text a point is. */
 uint32_t points_insn(const struct points *, uint32_t point);
 bool points_is_behind(const struct points *, uint32_t point);
-/* Which enum space bits a fence covers. */
-uint8_t fence_width(enum fence_kind);
-/* The fences that cover a width, at most two; FENCE_NONE where there is no second. */
-void fence_kinds(uint8_t width, enum fence_kind kinds[2]);
-/* The fence orders generic accesses before async ones, whatever its width. */
-bool fence_is_proxy(enum fence_kind);
