@@ -7,6 +7,7 @@
 #include "analysis/points.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define WEIGHT_MOST                                                                                \
 	UINT64_C(100000000) /* 10^8: deeper loops and higher frequencies count no more */
@@ -297,6 +298,12 @@ static bool same_code(const struct insn *a, const struct insn *b)
 	return a->origin == b->origin && a->context == b->context;
 }
 
+/* Linking leaves the text as it was, which alone tells an argument's store from a result's load then. */
+static bool begins_with(const struct function *fn, const struct insn *insn, const char *word)
+{
+	return !memcmp(fn->module->source->text + insn->opcode_at.begin, word, strlen(word));
+}
+
 /* A call stands in one piece with the stores of its arguments and the loads of its results
  * (ISA 7.1). */
 static void forbid_call(struct points *points, uint32_t call)
@@ -311,7 +318,7 @@ static void forbid_call(struct points *points, uint32_t call)
 		if (unit->effects[k].is_call || !same_code(insn, &fn->insns[call]) ||
 			unit->cfg.block_of[k] != unit->cfg.block_of[call])
 			break;
-		if (insn->op != OP_ld && passes_argument(fn, insn))
+		if (passes_argument(fn, insn) && begins_with(fn, insn, "st"))
 			first = k;
 	}
 	for (uint32_t k = call + 1; k < fn->ninsns && k < call + 256; k++) {
@@ -320,7 +327,9 @@ static void forbid_call(struct points *points, uint32_t call)
 		if (unit->effects[k].is_call || unit->effects[k].is_branch ||
 			!same_code(insn, &fn->insns[call]) || insn->op == OP_st)
 			break;
-		if (passes_argument(fn, insn))
+		if (passes_argument(fn, insn) && begins_with(fn, insn, "st")) /* of the next call */
+			break;
+		if (passes_argument(fn, insn) && begins_with(fn, insn, "ld"))
 			last = k;
 	}
 	if (first < last || first < call)
