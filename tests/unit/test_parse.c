@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What language cases cannot say in few lines: limits, large inputs, cut files, several errors,
- * modules that are passed over, hints, running out of memory, and that the fast run accepts what
- * the grammar accepts. Arguments: PTX files.
+ * modules that are passed over, hints, running out of memory.
  */
-#include "parser/build.h"
-#include "parser/dump.h"
-#include "parser/parse.h"
+#include "parse_run.h"
 
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
-
-#define HEAD ".version 9.0 .target sm_90a .address_size 64\n"
 
 struct text { /* grows; what a test builds */
 	char *v;
@@ -42,66 +36,6 @@ static void text_free(struct text *text)
 {
 	free(text->v);
 	free(text);
-}
-
-struct run { /* one parse and what came of it */
-	jmp_buf failed;
-	struct arena arena, body;
-	struct source source;
-	struct names *names;
-	struct diags diags;
-	struct modules modules;
-	bool ok;
-};
-
-static void run_end(struct run *run)
-{
-	diags_free(&run->diags);
-	names_free(run->names);
-	arena_free(&run->arena);
-	arena_free(&run->body);
-	source_free(&run->source);
-	free(run);
-}
-
-static void parse_all(struct run *run)
-{
-	run->ok = parse_modules(&run->source, &run->arena, run->names, &run->modules, &run->diags);
-	for (uint32_t i = 0; i < run->modules.n; i++)
-		for (uint32_t j = 0; j < run->modules.v[i].nfunctions; j++) {
-			struct function fn;
-
-			if (run->modules.v[i].functions[j].has_body)
-				run->ok &= parse_function(
-					&run->modules.v[i], j, &run->body, &fn, &run->diags);
-			arena_reset(&run->body);
-		}
-}
-
-/* With a limit, memory runs out: then NULL. */
-static struct run *parse_limited(const char *text, size_t size, size_t limit)
-{
-	struct run *volatile run = calloc(1, sizeof(*run));
-
-	run->names = names_new();
-	arena_init(&run->arena, &run->failed);
-	arena_init(&run->body, &run->failed);
-	run->arena.limit = run->body.limit = limit;
-	assert_true(source_copy(&run->source, "text", text, size, &run->diags));
-	if (setjmp(run->failed)) {
-		run_end(run);
-		return NULL;
-	}
-	parse_all(run);
-	return run;
-}
-
-static struct run *parse(const char *text, size_t size)
-{
-	struct run *run = parse_limited(text, size, 0);
-
-	assert_non_null(run);
-	return run;
 }
 
 static void expect_ok(struct text *text)
@@ -541,151 +475,7 @@ static void test_parse_no_place_in_directives(void **state)
 	}
 }
 
-static const char *const *files;
-static int nfiles;
-
-static char *dump_body(const struct function *fn)
-{
-	char *text;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	dump_function(fn, out);
-	for (uint32_t i = 0; i < fn->ninsns; i++)
-		fprintf(out, "%u-%u %u-%u %u %u\n", fn->insns[i].at.begin, fn->insns[i].at.end,
-			fn->insns[i].opcode_at.begin, fn->insns[i].opcode_at.end,
-			fn->insns[i].insert_at, fn->insns[i].scope);
-	for (uint32_t i = 0; i < fn->noperands; i++)
-		fprintf(out, "%u-%u %u %u\n", fn->operands[i].at.begin, fn->operands[i].at.end,
-			fn->operands[i].kind, fn->operands[i].id);
-	for (uint32_t i = 0; i < fn->nregs; i++)
-		fprintf(out, "%u %u\n", fn->regs[i].type, fn->regs[i].vector);
-	fclose(out);
-	return text;
-}
-
-static void compare_bodies(const struct module *module, uint32_t index)
-{
-	jmp_buf failed;
-	struct arena arena;
-	struct function one, other;
-	struct diags diags = {0};
-
-	if (setjmp(failed))
-		abort();
-	arena_init(&arena, &failed);
-	assert_true(parse_function(module, index, &arena, &one, &diags));
-	assert_int_equal(module->functions[index].ninsns, one.ninsns);
-	char *fast = dump_body(&one);
-
-	assert_true(parse_function_by_tokens(module, index, &arena, &other, &diags));
-	char *slow = dump_body(&other);
-
-	assert_string_equal(fast, slow);
-	free(fast);
-	free(slow);
-	arena_free(&arena);
-}
-
-static void test_parse_runs_build_what_the_grammar_builds(void **state)
-{
-	static const char body[] = HEAD
-		".func (.param .b32 r) f(.param .b32 a);\n.entry k(.param .u64 p)\n{\n"
-		".reg .pred %p<3>, done;\n.reg .b32 %r < 9 >, x;\n.reg .v4 .f32 v;\n.reg .b64 "
-		"%rd<4>;\n"
-		".shared .align 8 .b8 buf[64];\n.loc 1 2 3\nmov.u32 %r1 , %tid.x;\n"
-		"L1 : @!%p1 add.s32 %r2, %r1, -4; // a comment\n"
-		"@%p1\tld.shared.v2.u32 { %r1 , _ } , [ buf + -8 ];\nst.shared.f32 [%r1+0x10], "
-		"v.x;\n"
-		"setp.eq.u32 %p1|%p2, %r1, 0xff; selp.b32 %r1, %r2, 0, !%p1;\n"
-		"mov.f64 %rd1, 0d3ff0000000000000; mov.b32 %r1, 0F3f800000; bra.uni L1; bra L1 ;\n"
-		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
-		"[%r1], [%rd1, {%r1, %r2}], [buf];\n"
-		"{ .reg .b32 %r1; .param .align 4 .b8 q[ 4]; .param .b32 z; mov.u32 %r1, buf; bra "
-		"L2; L2: }\n"
-		"{\n.param .b32 a; st.param.b32 [a+0], %r1; .param .align 16 .b8 b[16]; .param "
-		".b32 r;\n"
-		"call.uni (r) , f , ( a ) ; call f, (); call f; ld.param.b32 %r2, [r+0];\n}\n"
-		"add.s32 %r1, %r1, %r2; { .reg .b32 %r<2>; add.s32 %r1, %r1, %r2; { .reg .b32 %r2; "
-		"sub.s32 %r2, %r2, %r1; } }\nsub.s32 %r2, %r2, {%r1, %r1, x, %r2};\n"
-		"ret; @done exit;\n.pragma \"used_bytes_mask 1\"; mov.u32 %r3, %r07;trap;}\n";
-	struct run *run = parse(body, sizeof(body) - 1);
-
-	(void)state;
-	if (!run->ok)
-		fail_msg("%s", run->diags.v[0].message);
-	compare_bodies(&run->modules.v[0], 1);
-	run_end(run);
-	for (int i = 0; i < nfiles; i++) {
-		struct source source;
-		struct diags diags = {0};
-
-		assert_true(source_read(&source, files[i], &diags));
-		run = parse(source.text, source.size);
-		for (uint32_t j = 0; j < run->modules.v[0].nfunctions; j++)
-			if (run->modules.v[0].functions[j].has_body)
-				compare_bodies(&run->modules.v[0], j);
-		run_end(run);
-		source_free(&source);
-	}
-}
-
-static bool accepts_fast(
-	struct source *source, struct arena *arena, struct names *names, struct modules *modules)
-{
-	struct diags diags = {0};
-	bool ok = parse_modules(source, arena, names, modules, &diags);
-
-	diags_free(&diags);
-	return ok;
-}
-
-static bool accepts(struct source *source,
-	bool (*read)(struct source *, struct arena *, struct names *, struct modules *))
-{
-	jmp_buf failed;
-	struct arena arena;
-	struct modules modules;
-	struct names *names = names_new();
-
-	if (setjmp(failed))
-		abort();
-	arena_init(&arena, &failed);
-	bool ok = read(source, &arena, names, &modules);
-
-	names_free(names);
-	arena_free(&arena);
-	return ok;
-}
-
-/* Takes each file as it is and with one byte changed at many places: both ways of reading agree. */
-static void test_parse_runs_agree_with_the_grammar(void **state)
-{
-	static const char changes[] = ";,{}[]:@%.x0 \n/\"";
-
-	(void)state;
-	for (int i = 0; i < nfiles; i++) {
-		struct source source;
-		struct diags diags = {0};
-
-		assert_true(source_read(&source, files[i], &diags));
-		uint32_t step = source.size / 150 + 1;
-
-		assert_true(accepts(&source, accepts_fast));
-		for (uint32_t at = 0, n = 0; at < source.size; at += step, n++) {
-			char kept = source.text[at];
-
-			source.text[at] = changes[n % (sizeof(changes) - 1)];
-			if (accepts(&source, accepts_fast) !=
-				accepts(&source, parse_modules_by_tokens))
-				fail_msg("%s: byte %u as '%c'", files[i], at, source.text[at]);
-			source.text[at] = kept;
-		}
-		source_free(&source);
-	}
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse_nesting_limit),
@@ -702,11 +492,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_parse_places_past_hints),
 		cmocka_unit_test(test_parse_undeclared_guards),
 		cmocka_unit_test(test_parse_no_place_in_directives),
-		cmocka_unit_test(test_parse_runs_build_what_the_grammar_builds),
-		cmocka_unit_test(test_parse_runs_agree_with_the_grammar),
 	};
 
-	files = (const char *const *)(argv + 1);
-	nfiles = argc - 1;
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 99 : 0;
 }

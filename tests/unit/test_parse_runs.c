@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Statements are read by a fast run where it knows them and by the grammar elsewhere: both build
+ * the same, and refuse the same. Arguments: PTX files.
+ */
+#include "parse_run.h"
+#include "parser/build.h"
+#include "parser/dump.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static const char *const *files;
+static int nfiles;
+
+static char *dump_body(const struct function *fn)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	dump_function(fn, out);
+	for (uint32_t i = 0; i < fn->ninsns; i++)
+		fprintf(out, "%u-%u %u-%u %u %u\n", fn->insns[i].at.begin, fn->insns[i].at.end,
+			fn->insns[i].opcode_at.begin, fn->insns[i].opcode_at.end,
+			fn->insns[i].insert_at, fn->insns[i].scope);
+	for (uint32_t i = 0; i < fn->noperands; i++)
+		fprintf(out, "%u-%u %u %u\n", fn->operands[i].at.begin, fn->operands[i].at.end,
+			fn->operands[i].kind, fn->operands[i].id);
+	for (uint32_t i = 0; i < fn->nregs; i++)
+		fprintf(out, "%u %u\n", fn->regs[i].type, fn->regs[i].vector);
+	fclose(out);
+	return text;
+}
+
+static void compare_bodies(const struct module *module, uint32_t index)
+{
+	jmp_buf failed;
+	struct arena arena;
+	struct function one, other;
+	struct diags diags = {0};
+
+	if (setjmp(failed))
+		abort();
+	arena_init(&arena, &failed);
+	assert_true(parse_function(module, index, &arena, &one, &diags));
+	assert_int_equal(module->functions[index].ninsns, one.ninsns);
+	char *fast = dump_body(&one);
+
+	assert_true(parse_function_by_tokens(module, index, &arena, &other, &diags));
+	char *slow = dump_body(&other);
+
+	assert_string_equal(fast, slow);
+	free(fast);
+	free(slow);
+	arena_free(&arena);
+}
+
+static void test_parse_runs_build_what_the_grammar_builds(void **state)
+{
+	static const char body[] = HEAD
+		".func (.param .b32 r) f(.param .b32 a);\n.entry k(.param .u64 p)\n{\n"
+		".reg .pred %p<3>, done;\n.reg .b32 %r < 9 >, x;\n.reg .v4 .f32 v;\n.reg .b64 "
+		"%rd<4>;\n"
+		".shared .align 8 .b8 buf[64];\n.loc 1 2 3\nmov.u32 %r1 , %tid.x;\n"
+		"L1 : @!%p1 add.s32 %r2, %r1, -4; // a comment\n"
+		"@%p1\tld.shared.v2.u32 { %r1 , _ } , [ buf + -8 ];\nst.shared.f32 [%r1+0x10], "
+		"v.x;\n"
+		"setp.eq.u32 %p1|%p2, %r1, 0xff; selp.b32 %r1, %r2, 0, !%p1;\n"
+		"mov.f64 %rd1, 0d3ff0000000000000; mov.b32 %r1, 0F3f800000; bra.uni L1; bra L1 ;\n"
+		"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+		"[%r1], [%rd1, {%r1, %r2}], [buf];\n"
+		"{ .reg .b32 %r1; .param .align 4 .b8 q[ 4]; .param .b32 z; mov.u32 %r1, buf; bra "
+		"L2; L2: }\n"
+		"{\n.param .b32 a; st.param.b32 [a+0], %r1; .param .align 16 .b8 b[16]; .param "
+		".b32 r;\n"
+		"call.uni (r) , f , ( a ) ; call f, (); call f; ld.param.b32 %r2, [r+0];\n}\n"
+		"add.s32 %r1, %r1, %r2; { .reg .b32 %r<2>; add.s32 %r1, %r1, %r2; { .reg .b32 %r2; "
+		"sub.s32 %r2, %r2, %r1; } }\nsub.s32 %r2, %r2, {%r1, %r1, x, %r2};\n"
+		"ret; @done exit;\n.pragma \"used_bytes_mask 1\"; mov.u32 %r3, %r07;trap;}\n";
+	struct run *run = parse(body, sizeof(body) - 1);
+
+	(void)state;
+	if (!run->ok)
+		fail_msg("%s", run->diags.v[0].message);
+	compare_bodies(&run->modules.v[0], 1);
+	run_end(run);
+	for (int i = 0; i < nfiles; i++) {
+		struct source source;
+		struct diags diags = {0};
+
+		assert_true(source_read(&source, files[i], &diags));
+		run = parse(source.text, source.size);
+		for (uint32_t j = 0; j < run->modules.v[0].nfunctions; j++)
+			if (run->modules.v[0].functions[j].has_body)
+				compare_bodies(&run->modules.v[0], j);
+		run_end(run);
+		source_free(&source);
+	}
+}
+
+static bool accepts_fast(
+	struct source *source, struct arena *arena, struct names *names, struct modules *modules)
+{
+	struct diags diags = {0};
+	bool ok = parse_modules(source, arena, names, modules, &diags);
+
+	diags_free(&diags);
+	return ok;
+}
+
+static bool accepts(struct source *source,
+	bool (*read)(struct source *, struct arena *, struct names *, struct modules *))
+{
+	jmp_buf failed;
+	struct arena arena;
+	struct modules modules;
+	struct names *names = names_new();
+
+	if (setjmp(failed))
+		abort();
+	arena_init(&arena, &failed);
+	bool ok = read(source, &arena, names, &modules);
+
+	names_free(names);
+	arena_free(&arena);
+	return ok;
+}
+
+/* Takes each file as it is and with one byte changed at many places: both ways of reading agree. */
+static void test_parse_runs_agree_with_the_grammar(void **state)
+{
+	static const char changes[] = ";,{}[]:@%.x0 \n/\"";
+
+	(void)state;
+	for (int i = 0; i < nfiles; i++) {
+		struct source source;
+		struct diags diags = {0};
+
+		assert_true(source_read(&source, files[i], &diags));
+		uint32_t step = source.size / 150 + 1;
+
+		assert_true(accepts(&source, accepts_fast));
+		for (uint32_t at = 0, n = 0; at < source.size; at += step, n++) {
+			char kept = source.text[at];
+
+			source.text[at] = changes[n % (sizeof(changes) - 1)];
+			if (accepts(&source, accepts_fast) !=
+				accepts(&source, parse_modules_by_tokens))
+				fail_msg("%s: byte %u as '%c'", files[i], at, source.text[at]);
+			source.text[at] = kept;
+		}
+		source_free(&source);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parse_runs_build_what_the_grammar_builds),
+		cmocka_unit_test(test_parse_runs_agree_with_the_grammar),
+	};
+
+	files = (const char *const *)(argv + 1);
+	nfiles = argc - 1;
+	return cmocka_run_group_tests(tests, NULL, NULL) ? 99 : 0;
+}
