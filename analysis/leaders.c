@@ -4,6 +4,7 @@
  * threads that may fence for them. A set of threads is known if no more threads can come to the
  * barriers of its id than their count asks for: then each of them takes part every time.
  */
+#include "analysis/barrier_sets.h"
 #include "analysis/leaders_private.h"
 
 static bool is_empty(const struct thread_set *s)
@@ -13,67 +14,10 @@ static bool is_empty(const struct thread_set *s)
 
 /* ---- the threads of named barriers ---- */
 
-static const struct operand *id_operand(const struct finder *f, uint32_t insn)
-{
-	const struct effect *e = &f->unit->effects[insn];
-
-	return e->barrier_operand == UINT8_MAX
-		       ? NULL
-		       : insn_operand(f->unit->fn, &f->unit->fn->insns[insn], e->barrier_operand);
-}
-
 /* Threads that the barrier counts, if it is one that all its threads wait at; 0. */
 static uint32_t counted(const struct finder *f, const struct sync_site *s)
 {
-	const struct insn *insn = &f->unit->fn->insns[s->insn];
-	const struct effect *e = &f->unit->effects[s->insn];
-
-	if (s->kind != SYNC_BAR || s->unknown || s->full || insn->guard != NONE ||
-		e->count_operand == UINT8_MAX ||
-		!(insn->op == OP_bar || insn_has(insn, MOD_aligned)))
-		return 0;
-	const struct operand *count = insn_operand(f->unit->fn, insn, e->count_operand);
-	struct value v = value_of(f->unit->values, s->insn, count);
-
-	return v.base == BASE_NUMBER && v.lo == v.hi && v.lo > 0 && v.lo <= THREADS_MAX &&
-			       v.lo % 32 == 0
-		       ? (uint32_t)v.lo
-		       : 0;
-}
-
-/* Adds the threads that can come to a site to the sets of the ids that it has for them. */
-static bool add_site(struct finder *f, const struct sync_site *s, struct thread_set *by_id)
-{
-	const struct operand *o = id_operand(f, s->insn);
-
-	for (uint32_t t = 0; t < f->most; t++) {
-		struct thread thread = {(uint16_t)t, false};
-		int64_t id;
-
-		if (!thread_reaches(f->unit->values, thread, s->block))
-			continue;
-		if (!o || !thread_number(f->unit->values, t, s->insn, o, &id) || id < 0 || id >= GROUPS_MAX)
-			return false;
-		for (int64_t other = 0; other < GROUPS_MAX; other++)
-			if (other != id && thread_set_has(&by_id[other], t))
-				return false; /* none of one fixed set */
-		thread_set_add(&by_id[id], t);
-	}
-	return true;
-}
-
-/* As many as the barrier counts, in whole warps; or none at all. */
-static bool complete(const struct thread_set *s, uint32_t count)
-{
-	uint32_t n = 0;
-
-	for (uint32_t t = 0; t < THREADS_MAX; t += 32) {
-		if (thread_set_has_warp(s, t))
-			n += 32;
-		else if ((uint32_t)(s->w[t / 64] >> (t & 32)))
-			return false;
-	}
-	return !n || n == count;
+	return s->kind != SYNC_BAR || s->unknown || s->full ? 0 : barrier_counted(f->unit, s->insn);
 }
 
 /* The sets of epoch e are those from number `from` on. */
@@ -94,7 +38,7 @@ static bool same_sets(const struct finder *f, uint32_t e, uint32_t from)
 /* Barriers of the same threads under other ids are meetings of the same epoch. */
 static void find_epoch(struct finder *f, uint32_t barrier)
 {
-	struct thread_set by_id[GROUPS_MAX] = {0};
+	struct thread_set by_id[BARRIER_IDS] = {0};
 	uint32_t count = 0, epoch = f->out->nepochs;
 
 	for (uint32_t i = 0; i < f->h->n; i++) {
@@ -104,16 +48,16 @@ static void find_epoch(struct finder *f, uint32_t barrier)
 			continue;
 		uint32_t n = counted(f, s);
 
-		if (!n || (count && n != count) || !add_site(f, s, by_id))
+		if (!n || (count && n != count) || !barrier_add_threads(f->unit, s->insn, by_id))
 			return;
 		count = n;
 	}
-	for (uint32_t id = 0; id < GROUPS_MAX; id++)
-		if (!complete(&by_id[id], count))
+	for (uint32_t id = 0; id < BARRIER_IDS; id++)
+		if (!barrier_set_complete(&by_id[id], count))
 			return;
 	uint32_t before = f->ngroups;
 
-	for (uint32_t id = 0; id < GROUPS_MAX; id++)
+	for (uint32_t id = 0; id < BARRIER_IDS; id++)
 		if (!is_empty(&by_id[id]))
 			f->groups[f->ngroups++] = (struct group){by_id[id], epoch};
 	if (before == f->ngroups)

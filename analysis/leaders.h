@@ -12,18 +12,18 @@
  */
 #pragma once
 
+#include "analysis/barrier_sets.h"
 #include "analysis/flow.h"
 #include "analysis/handoff.h"
 #include "analysis/threads.h"
 
 #define LEADERS_MAX 16
 #define EPOCHS_MAX 8  /* number 0: the barriers of all threads */
-#define GROUPS_MAX 16 /* barrier ids of a CTA (ISA 9.7.13.1) */
 #define ARRIVERS_MAX 16
 
 struct epoch {
 	uint32_t ngroups;             /* sets of threads that run the same code under different ids */
-	uint32_t members[GROUPS_MAX]; /* bit L: leader L takes part in every meeting of the set */
+	uint32_t members[BARRIER_IDS]; /* bit L: leader L takes part in every meeting of the set */
 };
 
 /* The threads that arrive at one mbarrier, each phase of which takes one arrival of every one of them. */

@@ -13,7 +13,7 @@ struct finder {
 	struct unit *unit;
 	const struct handoffs *h;
 	struct leaders *out;
-	struct group groups[EPOCHS_MAX * GROUPS_MAX];
+	struct group groups[EPOCHS_MAX * BARRIER_IDS];
 	uint32_t ngroups;
 	uint32_t most; /* threads of a CTA */
 	bool exact, numbered, elects;

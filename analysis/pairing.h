@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work in progress of handoff_pair(), shared by handoff.c, pair_mbarriers.c and phases.c; nothing else includes it. */
+/* Work in progress of handoff_pair(), shared by handoff.c, pair_barriers.c, barrier_uses.c, pair_mbarriers.c and phases.c; nothing else
+ * includes it. */
 #pragma once
 
 #include "analysis/handoff.h"
@@ -14,7 +15,36 @@ struct pairing {
 	bool release_fence, acquire_fence; /* a relaxed form after / before one carries what it orders */
 };
 
+enum barrier_id_kind { ID_CONSTANT, ID_NUMBER /* value number of a register */ };
+
+struct barrier_id {
+	uint8_t kind;
+	uint8_t use;    /* number of its use, of the uses that are told apart */
+	uint32_t key;
+	int64_t lo, hi; /* the ids it can be */
+	uint32_t apart; /* bit U: never under way at once with use U */
+};
+
+struct barriers {
+	uint32_t *sites, n, cap; /* block by block, ascending in each */
+	struct barrier_id *ids;
+};
+
+static inline bool barrier_same_id(const struct barrier_id *a, const struct barrier_id *b)
+{
+	return a->kind == b->kind && a->key == b->key && a->use == b->use;
+}
+
+static inline bool barrier_ids_meet(const struct barrier_id *a, const struct barrier_id *b)
+{
+	return !barrier_same_id(a, b) && a->lo <= b->hi && b->lo <= a->hi && !(a->apart >> b->use & 1);
+}
+
 void pair_add(struct pairing *, uint32_t release, uint32_t acquire);
+/* Barrier instructions with those that may be of one barrier. */
+void pair_barriers(struct pairing *);
+/* Gives uses of one id that can never be under way at once numbers of their own (barrier_uses.c). */
+void barriers_part_uses(struct pairing *, struct barriers *);
 /* Arrives with the waits whose mbarrier object may be the same. */
 void pair_mbarriers(struct pairing *);
 /* Threads that leave early count as arrived at the barriers of all threads. */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In: a barrier instruction. Out: the threads that can come to it, under which id, and how many it asks for. */
+#include "analysis/barrier_sets.h"
+
+static const struct operand *operand_at(const struct unit *unit, uint32_t insn, uint8_t number)
+{
+	return number == UINT8_MAX ? NULL : insn_operand(unit->fn, &unit->fn->insns[insn], number);
+}
+
+uint32_t barrier_counted(const struct unit *unit, uint32_t insn)
+{
+	const struct insn *i = &unit->fn->insns[insn];
+	const struct operand *count = operand_at(unit, insn, unit->effects[insn].count_operand);
+
+	if (!count || i->guard != NONE || !(i->op == OP_bar || insn_has(i, MOD_aligned)))
+		return 0;
+	struct value v = value_of(unit->values, insn, count);
+
+	return v.base == BASE_NUMBER && v.lo == v.hi && v.lo > 0 && v.lo <= THREADS_MAX &&
+			       v.lo % 32 == 0
+		       ? (uint32_t)v.lo
+		       : 0;
+}
+
+bool barrier_add_threads(
+	const struct unit *unit, uint32_t insn, struct thread_set by_id[BARRIER_IDS])
+{
+	const struct operand *o = operand_at(unit, insn, unit->effects[insn].barrier_operand);
+	bool exact;
+	uint32_t most = threads_most(unit->values, &exact);
+
+	for (uint32_t t = 0; t < most; t++) {
+		struct thread thread = {(uint16_t)t, false};
+		int64_t id;
+
+		if (!thread_reaches(unit->values, thread, unit->cfg.block_of[insn]))
+			continue;
+		if (!o || !thread_number(unit->values, t, insn, o, &id) || id < 0 || id >= BARRIER_IDS)
+			return false;
+		for (int64_t other = 0; other < BARRIER_IDS; other++)
+			if (other != id && thread_set_has(&by_id[other], t))
+				return false;
+		thread_set_add(&by_id[id], t);
+	}
+	return true;
+}
+
+bool barrier_set_complete(const struct thread_set *s, uint32_t count)
+{
+	uint32_t n = 0;
+
+	for (uint32_t t = 0; t < THREADS_MAX; t += 32) {
+		if (thread_set_has_warp(s, t))
+			n += 32;
+		else if ((uint32_t)(s->w[t / 64] >> (t & 32)))
+			return false;
+	}
+	return !n || n == count;
+}
