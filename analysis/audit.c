@@ -206,12 +206,8 @@ static void judge_width(struct judge *j, struct fence_report *report)
 	if (report->verdict != FENCE_NEEDED ||
 		(report->kind != FENCE_ASYNC_ALL && report->kind != FENCE_ASYNC_CLUSTER))
 		return;
-	for (uint32_t i = 0; i < report->nedges; i++) {
-		const struct edge *edge = &j->audit->lost[report->edges[i]];
-
-		/* the bytes of another CTA, by whichever side it fences, take the wide form */
-		need |= edge->cross_cta ? SPACE_CLUSTER : edge->space;
-	}
+	for (uint32_t i = 0; i < report->nedges; i++)
+		need |= j->audit->lost[report->edges[i]].space;
 	if (need & SPACE_CLUSTER)
 		return;
 	fence_kinds(need, kinds);

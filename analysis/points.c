@@ -325,9 +325,7 @@ static void forbid_call(struct points *points, uint32_t call)
 		const struct insn *insn = &fn->insns[k];
 
 		if (unit->effects[k].is_call || unit->effects[k].is_branch ||
-			!same_code(insn, &fn->insns[call]) || insn->op == OP_st)
-			break;
-		if (passes_argument(fn, insn) && begins_with(fn, insn, "st")) /* of the next call */
+			!same_code(insn, &fn->insns[call]))
 			break;
 		if (passes_argument(fn, insn) && begins_with(fn, insn, "ld"))
 			last = k;
