@@ -58,6 +58,7 @@ struct job {
 	struct modules modules;
 	struct roots roots;
 	struct text_changes changes;
+	const struct module *labelled; /* whose labels of .debug_str are marked in names (place.c) */
 };
 
 /* The public result with all that it owns. */

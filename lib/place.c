@@ -38,21 +38,29 @@ static const char *file_text(struct job *job, const struct module *module, uint3
 	return text_format(&job->keep, "<file %u>", number);
 }
 
-/* The line `NAME:` in the module, or NULL. */
-static const char *find_label(const struct module *module, struct slice label)
+/* Marks each name that stands as `NAME:` in the section of strings with the offset behind it, once
+ * for all places of a module. The first of one name counts. */
+static void mark_labels(struct job *job, const struct module *module)
 {
-	const char *text = module->source->text + module->at.begin;
-	const char *end = module->source->text + module->at.end;
-	const char *section = memmem(text, (size_t)(end - text), ".debug_str", 10);
+	const char *text = module->source->text, *end = text + module->at.end;
+	const char *begin = text + module->at.begin;
+	const char *section = memmem(begin, (size_t)(end - begin), ".debug_str", 10);
 
-	for (const char *at = section; at && at < end; at++) {
-		at = memmem(at, (size_t)(end - at), label.text, label.size);
-		if (!at)
-			return NULL;
-		if (at[label.size] == ':' && (isspace((unsigned char)at[-1]) || at[-1] == '{'))
-			return at + label.size + 1;
+	job->labelled = module;
+	names_forget(job->names);
+	for (const char *colon = section; colon; section = colon + 1) {
+		colon = memchr(section, ':', (size_t)(end - section));
+		const char *label = colon;
+
+		while (label && label > section && !isspace((unsigned char)label[-1]) &&
+			label[-1] != '{')
+			label--;
+		uint32_t name =
+			label ? names_find(job->names, label, (size_t)(colon - label)) : NONE;
+
+		if (name != NONE && names_mark(job->names, name, NAMES_LOCAL) == NONE)
+			names_set_mark(job->names, name, NAMES_LOCAL, (uint32_t)(colon + 1 - text));
 	}
-	return NULL;
 }
 
 /* `.b8 95` lines, several numbers each perhaps, up to a zero. */
@@ -86,13 +94,13 @@ static const char *inlined_name(struct job *job, const struct module *module, co
 {
 	if (loc->function_name == NONE || !loc->inlined_file)
 		return NULL;
-	struct slice label = names_text(module->names, loc->function_name);
+	if (job->labelled != module)
+		mark_labels(job, module);
+	uint32_t at = names_mark(job->names, loc->function_name, NAMES_LOCAL);
 
-	if (!label.size)
+	if (at == NONE)
 		return NULL;
-	const char *at = find_label(module, label);
-
-	return at ? read_bytes(job, at, module->source->text + module->at.end) : NULL;
+	return read_bytes(job, module->source->text + at, module->source->text + module->at.end);
 }
 
 static void publish_source(struct job *job, const struct module *module, const struct place *place,
