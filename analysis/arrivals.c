@@ -47,18 +47,6 @@ static bool counts_arrivals(uint8_t sync)
 	       sync == SYNC_CPASYNC_ARRIVE || sync == SYNC_TCGEN05_COMMIT;
 }
 
-/* Adds the threads that may run an instruction. */
-static void add_threads(struct finder *f, uint32_t insn, struct thread_set *set)
-{
-	for (uint32_t t = 0; t < f->most; t++) {
-		struct thread thread = {(uint16_t)t, false};
-
-		if (thread_runs(f->unit->values, thread, insn) != TRUTH_NO &&
-			thread_reaches(f->unit->values, thread, f->unit->cfg.block_of[insn]))
-			thread_set_add(set, t);
-	}
-}
-
 /* An instruction that changes what an mbarrier counts. */
 struct change {
 	uint32_t insn;
@@ -146,6 +134,7 @@ static bool find_arrivals(
 	for (uint32_t i = 0; i < c->n; i++) {
 		const struct change *change = &c->v[i];
 		uint32_t insn = change->insn, site = f->h->site_of[insn];
+		struct thread_set who;
 
 		if (!is_same(arrive, change)) {
 			if (may_be_same(unit, arrive, change, &a->assumptions))
@@ -158,7 +147,8 @@ static bool find_arrivals(
 			if (!arrives_once(unit, insn) || site == NONE || !f->h->to[site].n)
 				return false;
 			sites[a->sites.n++] = site;
-			add_threads(f, insn, &a->threads);
+			threads_run(unit->values, insn, &who);
+			thread_set_join(&a->threads, &who);
 		}
 	}
 	a->sites.v = sites;
@@ -171,8 +161,8 @@ static bool has_all(const struct finder *f, const struct arrivers *a, uint32_t e
 	struct thread_set all = {0};
 
 	for (uint32_t g = 0; g < f->ngroups; g++)
-		for (uint32_t i = 0; i < THREADS_MAX / 64 && f->groups[g].epoch == epoch; i++)
-			all.w[i] |= f->groups[g].threads.w[i];
+		if (f->groups[g].epoch == epoch)
+			thread_set_join(&all, &f->groups[g].threads);
 	return thread_set_within(&a->threads, &all);
 }
 

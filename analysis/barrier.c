@@ -73,11 +73,12 @@ uint32_t barrier_ids(struct unit *unit, uint32_t insn, bool *assumed)
 
 	if (!o || o->kind != OPERAND_REG || !threads_numbered(unit->values, assumed))
 		return 0;
+	const struct thread_set *who = threads_reach(unit->values, unit->cfg.block_of[insn]);
+
 	for (uint32_t t = 0; t < most; t++) {
-		struct thread thread = {(uint16_t)t, false};
 		int64_t id;
 
-		if (!thread_reaches(unit->values, thread, unit->cfg.block_of[insn]))
+		if (!thread_set_has(who, t))
 			continue;
 		if (!thread_number(unit->values, t, insn, o, &id) || id < 0 || id > 15)
 			return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: effects, graph and values of a kernel. Out: waits at an mbarrier that acquire nothing. A wait for
- * parity 1 is over while an even number of phases is complete: none, or two and more. Where two cannot
- * be, what it waits for is the phase before the first one, which nobody arrived at.
+ * In: effects, graph and values of a kernel. Out: waits at an mbarrier that acquire nothing. A wait
+ * for parity 1 is over while an even number of phases is complete: none, or two and more. Where two
+ * cannot be, what it waits for is the phase before the first one, which nobody arrived at.
  * Invariant: an object's arrivals are counted too high, those that one phase takes too low.
  */
 #include "analysis/completions.h"
@@ -152,17 +152,15 @@ static bool once_for_each_object(struct completions *c, struct arrival *a)
 static uint64_t most_threads(struct completions *c, struct arrival *a)
 {
 	const struct values *vs = c->unit->values;
-	uint32_t most, n = 0, block = c->unit->cfg.block_of[a->insn];
+	struct thread_set who;
+	uint32_t most, n;
 	bool exact, assumed;
 
 	most = threads_most(vs, &exact);
 	if (!threads_numbered(vs, &assumed))
 		return most;
-	for (uint32_t tid = 0; tid < most && !budget_spent(c->unit->budget); tid++) {
-		struct thread t = {(uint16_t)tid, false};
-
-		n += thread_reaches(vs, t, block) && thread_runs(vs, t, a->insn) != TRUTH_NO;
-	}
+	threads_run(vs, a->insn, &who);
+	n = thread_set_size(&who);
 	if (assumed && n < most)
 		a->assumptions |= ASSUME_FLAT_BLOCK;
 	return n;
@@ -209,8 +207,8 @@ static bool waits_before_first(const struct unit *unit, uint32_t wait, uint32_t 
 	return v.base == BASE_NUMBER && v.lo == 1 && v.hi == 1;
 }
 
-bool completions_none_heard(struct completions *c, uint32_t wait, const struct access *object,
-	uint32_t *assumptions)
+bool completions_none_heard(
+	struct completions *c, uint32_t wait, const struct access *object, uint32_t *assumptions)
 {
 	const struct values *vs = c->unit->values;
 	uint64_t arrivals = 0, fewest = UINT64_MAX;

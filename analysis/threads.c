@@ -4,11 +4,8 @@
  * expression over the thread's number and constants (ISA 9.7.1, 9.7.4, 9.7.7, 9.7.9). Invariant: a
  * number is given only if it is the same at every execution; all else is open.
  */
-#include "analysis/threads.h"
-
+#include "analysis/thread_truths.h"
 #include "analysis/value_private.h"
-
-#include <string.h>
 
 #define FUEL 256 /* nodes looked at for one answer */
 
@@ -360,9 +357,8 @@ static bool node_number(struct look *l, uint32_t node, uint64_t *out)
 	return true;
 }
 
-/* Of one thread, or of the lanes of its warp if they agree: any of them may be the elected one. *alike:
- * it is the same for so many threads: all, those of the warp, or 1. */
-static enum truth compute(const struct values *vs, struct thread t, uint32_t node, uint32_t *alike)
+enum truth thread_compute(
+	const struct values *vs, struct thread t, uint32_t node, uint32_t *alike)
 {
 	uint32_t from = t.elected ? t.tid & ~UINT32_C(31) : t.tid,
 		 to = t.elected ? from + 31 : t.tid;
@@ -382,96 +378,6 @@ static enum truth compute(const struct values *vs, struct thread t, uint32_t nod
 			break;
 	}
 	return all;
-}
-
-/* By node and thread, or warp of the elected one: 0 not asked yet, or 1 + the truth. The same few
- * predicates are asked about for every thread on every way. */
-struct kept_truths {
-	uint8_t of_thread[THREADS_MAX / 4], of_elected[THREADS_MAX / 32 / 4]; /* two bits each */
-};
-
-static enum truth holds(const struct values *vs, struct thread t, uint32_t node)
-{
-	struct values *m = (struct values *)(uintptr_t)vs; /* what is kept changes no answer */
-	uint32_t alike;
-
-	if (node == NONE || node >= vs->nsolved || t.tid >= THREADS_MAX)
-		return compute(vs, t, node, &alike);
-	if (!m->truths)
-		m->truths = ARENA_NEW(m->arena, struct kept_truths *, m->nsolved);
-	if (!m->truths[node])
-		m->truths[node] = ARENA_NEW(m->arena, struct kept_truths, 1);
-	uint32_t i = t.elected ? t.tid / 32 : t.tid, shift = i % 4 * 2;
-	uint8_t *kept = t.elected ? m->truths[node]->of_elected : m->truths[node]->of_thread;
-
-	if (!(kept[i / 4] >> shift & 3)) {
-		uint8_t truth = (uint8_t)(1 + compute(vs, t, node, &alike));
-
-		if (alike == THREADS_MAX)
-			memset(m->truths[node], truth * 0x55, sizeof(*m->truths[node]));
-		else if (alike == 32)
-			memset(m->truths[node]->of_thread + t.tid / 32 * 8, truth * 0x55, 8);
-		if (alike < THREADS_MAX)
-			kept[i / 4] |= (uint8_t)(truth << shift);
-	}
-	return (enum truth)((kept[i / 4] >> shift & 3) - 1);
-}
-
-static enum truth opposite(enum truth t, bool negated)
-{
-	return t == TRUTH_OPEN || !negated ? t : t == TRUTH_YES ? TRUTH_NO : TRUTH_YES;
-}
-
-bool threads_numbered(const struct values *vs, bool *assumed)
-{
-	bool known = vs->threads[1] == 1 && vs->threads[2] == 1;
-
-	*assumed = !known;
-	return !vs->unsolved && (known || (vs->flat && vs->options->assume & ASSUME_FLAT_BLOCK));
-}
-
-uint32_t threads_most(const struct values *vs, bool *exact)
-{
-	uint32_t n = vs->threads_total;
-
-	*exact = vs->exact_threads && n && n <= THREADS_MAX;
-	return n && n <= THREADS_MAX ? n : THREADS_MAX;
-}
-
-enum truth thread_runs(const struct values *vs, struct thread t, uint32_t insn)
-{
-	if (vs->fn->insns[insn].guard == NONE)
-		return TRUTH_YES;
-	return opposite(holds(vs, t, vs->ssa.guard_of[insn]), vs->fn->insns[insn].guard_negated);
-}
-
-enum truth thread_takes(const struct values *vs, struct thread t, uint32_t b, uint32_t i)
-{
-	const struct block *block = &vs->cfg->blocks[b];
-
-	if (block->succ.n != 2 || !block->count || block->succ.v[0] == block->succ.v[1])
-		return block->succ.n == 1 ? TRUTH_YES : TRUTH_OPEN;
-	uint32_t last = block->first + block->count - 1;
-
-	if (vs->fn->insns[last].op != OP_bra || vs->fn->insns[last].guard == NONE)
-		return TRUTH_OPEN;
-	return opposite(thread_runs(vs, t, last), i == 1);
-}
-
-bool thread_reaches(const struct values *vs, struct thread t, uint32_t b)
-{
-	const struct cfg *cfg = vs->cfg;
-
-	for (; b != NONE && b; b = cfg->blocks[b].idom) {
-		if (cfg->blocks[b].pred.n != 1)
-			continue;
-		uint32_t p = cfg->blocks[b].pred.v[0];
-		uint32_t i = cfg->blocks[p].succ.v[0] != b;
-
-		if (thread_takes(vs, t, p, i) == TRUTH_NO)
-			return false;
-	}
-	return true;
 }
 
 bool thread_number(

@@ -30,6 +30,12 @@ static inline void thread_set_add(struct thread_set *s, uint32_t t)
 	s->w[t / 64] |= UINT64_C(1) << (t % 64);
 }
 
+static inline void thread_set_join(struct thread_set *s, const struct thread_set *more)
+{
+	for (uint32_t i = 0; i < THREADS_MAX / 64; i++)
+		s->w[i] |= more->w[i];
+}
+
 /* All 32 threads of the warp of t. */
 static inline bool thread_set_has_warp(const struct thread_set *s, uint32_t t)
 {
@@ -77,6 +83,10 @@ enum truth thread_runs(const struct values *, struct thread, uint32_t insn);
 enum truth thread_takes(const struct values *, struct thread, uint32_t block, uint32_t i);
 /* False: no branch that decides whether the block runs lets the thread come there. */
 bool thread_reaches(const struct values *, struct thread, uint32_t block);
+/* The same for all threads that a CTA may have: those that reach the block. Belongs to the values. */
+const struct thread_set *threads_reach(const struct values *, uint32_t block);
+/* Those of them for which the guard of the instruction may hold there. */
+void threads_run(const struct values *, uint32_t insn, struct thread_set *);
 /* What an operand of an instruction holds in thread tid; false: not known. */
 bool thread_number(
 	const struct values *, uint32_t tid, uint32_t insn, const struct operand *, int64_t *);

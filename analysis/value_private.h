@@ -112,7 +112,8 @@ struct values {
 	uint64_t *roots;       /* by node: see value_roots */
 	bool unsolved;	       /* the budget ran out */
 	struct places *places; /* filled on demand; NULL while solving */
-	struct kept_truths **truths; /* by node, filled on demand: see threads.c */
+	struct kept_truths **truths; /* by node, filled on demand: see thread_ways.c */
+	const struct thread_set **reach; /* by block, likewise */
 	uint32_t cuts;	       /* evaluations that ended for want of depth or fuel so far */
 	uint32_t *cached;      /* by operand: answer of value_of + 1, or 0 */
 	struct value *answers;
