@@ -260,6 +260,17 @@ bad:
 	return TOK_PTXerror;
 }
 
+/* Behind the place of a `.loc`, blanks and comments: more of it follows, or nobody knows. */
+static bool may_go_on(const char *p)
+{
+	for (;;) {
+		p += strspn(p, " \t\r\n\f");
+		if (p[0] != '/' || p[1] != '/')
+			return *p == ',' || *p == '/';
+		p += strcspn(p, "\n");
+	}
+}
+
 /*
  * The longest stretch of ordinary statements from here on, or NULL: labels, .loc, declared registers and call parameters, and instructions whose operands are names, numbers, addresses, lists.
  * A `mov` of a bare name may take a function's address, so that one is left to the grammar. Blocks are
@@ -292,6 +303,7 @@ again:
 		operand = element | plain_name "|" plain_name | "!" plain_name | address | list;
 		operands = operand (blank* "," blank* operand)*;
 		guard   = "@" "!"? plain_name blank+;
+		place   = decimal blank+ decimal blank+ decimal;
 		word    = [a-z] [a-z0-9_]*;
 		quiet   = "abs" | "activemask" | "add" | "addc" | "and" | "bar" | "barrier" | "bfe" | "bfi"
 			| "bfind" | "brev" | "clz" | "copysign" | "cos" | "cvt" | "cvta" | "div" | "dp2a"
@@ -330,8 +342,15 @@ again:
 						goto matched;
 					}
 		plain_name blank* ":"		{ goto matched; }
-		".loc" blank+ decimal blank+ decimal blank+ decimal blank
+		".loc" blank+ place blank* "," blank* "function_name" blank+ plain_name
+			blank* "," blank* "inlined_at" blank+ place blank
 					{ goto matched; }
+		".loc" blank+ place blank
+					{
+						if (may_go_on(p))
+							goto out;
+						goto matched;
+					}
 		".reg" blank+ type blank+ declared (blank* "," blank* declared)* blank* ";"
 					{ goto matched; }
 		".param" blank+ (".align" blank+ decimal blank+)? type blank+ plain_name

@@ -338,15 +338,35 @@ static void declare_parameter(struct walk *w)
 	build_item_end(w->b);
 }
 
-static void location(struct walk *w, const char *begin)
+static void three_words(struct walk *w, struct span at[3])
 {
-	struct span at[3];
-
 	for (int i = 0; i < 3; i++) {
 		skip_blanks(w);
 		at[i] = word(w);
 	}
+}
+
+/* A place, or `FILE LINE COLUMN, function_name NAME, inlined_at FILE LINE COLUMN`. */
+static void location(struct walk *w, const char *begin)
+{
+	struct span at[3], said, name, by, from[3];
+
+	three_words(w, at);
+	struct span whole = span_from(w, begin);
+
+	if (!take(w, ',')) {
+		build_location(w->b, whole, at[0], at[1], at[2]);
+		return;
+	}
+	said = word(w);
+	skip_blanks(w);
+	name = word(w);
+	take(w, ',');
+	by = word(w);
+	three_words(w, from);
 	build_location(w->b, span_from(w, begin), at[0], at[1], at[2]);
+	build_location_function(w->b, said, name);
+	build_inlined(w->b, by, from[0], from[1], from[2]);
 }
 
 static void directive(struct walk *w)

@@ -54,6 +54,9 @@ static void compare_bodies(const struct module *module, uint32_t index)
 	char *slow = dump_body(&other);
 
 	assert_string_equal(fast, slow);
+	assert_int_equal(one.nlocs, other.nlocs);
+	if (one.nlocs)
+		assert_memory_equal(one.locs, other.locs, one.nlocs * sizeof(*one.locs));
 	free(fast);
 	free(slow);
 	arena_free(&arena);
@@ -66,6 +69,11 @@ static void test_parse_runs_build_what_the_grammar_builds(void **state)
 		".reg .pred %p<3>, done;\n.reg .b32 %r < 9 >, x;\n.reg .v4 .f32 v;\n.reg .b64 "
 		"%rd<4>;\n"
 		".shared .align 8 .b8 buf[64];\n.loc 1 2 3\nmov.u32 %r1 , %tid.x;\n"
+		".loc 1 4 5, function_name $L_s0, inlined_at 1 2 3\nmov.u32 %r1, 1;\n"
+		".loc 2 4 5 ,function_name s, inlined_at 1 2 3 add.s32 %r1, %r1, 1;\n"
+		".loc 1 6 7 // a comment\n mov.u32 %r1, 2; .loc 1 8 9, function_name s+4, "
+		"inlined_at 1 2 3\n"
+		"mov.u32 %r1, 3; .loc 1 10 11 // a comment\n, inlined_at 1 2 3\nmov.u32 %r1, 4;\n"
 		"L1 : @!%p1 add.s32 %r2, %r1, -4; // a comment\n"
 		"@%p1\tld.shared.v2.u32 { %r1 , _ } , [ buf + -8 ];\nst.shared.f32 [%r1+0x10], "
 		"v.x;\n"
