@@ -19,6 +19,7 @@ struct judge {
 	struct edge_index base; /* the flow as given */
 	struct edge_index own;	/* the flow with fences of the writer's side only */
 	bool has_issuer;	/* they differ: some fence works behind a hand-off */
+	bool gone;		/* some fence was found spare */
 	struct fence_report *v; /* one per text, at its lowest copy; later ones first */
 	uint32_t n;
 	struct audit *audit;
@@ -56,23 +57,29 @@ static void list_fences(struct judge *j)
 
 enum mode { ALL_FENCES, WRITER_SIDE };
 
-/* Solves the scene; the edges that are new by it are counted and appended to those of the report.
- */
-static uint32_t count_new(struct judge *j, enum mode mode, struct fence_report *report)
+static uint32_t count_new(const struct judge *j, enum mode mode, const struct flow *flow)
 {
 	const struct edge_index *base = mode == ALL_FENCES ? &j->base : &j->own;
-	uint32_t n = 0, *edges;
+	uint32_t n = 0;
+
+	if (flow->incomplete)
+		return 1; /* nobody knows */
+	for (uint32_t i = 0; i < flow->nedges; i++)
+		n += edge_index_is_new(base, &flow->edges[i]);
+	return n;
+}
+
+/* Takes the fence away; the edges that are new by it are counted and appended to those of the
+ * report. */
+static uint32_t take_away(struct judge *j, enum mode mode, struct fence_report *report)
+{
+	const struct edge_index *base = mode == ALL_FENCES ? &j->base : &j->own;
+	uint32_t n, *edges;
 	struct flow flow;
 
-	if (mode == ALL_FENCES)
-		scene_solve(&j->now, &flow);
-	else
-		scene_solve_own(&j->now, &flow);
-	if (flow.incomplete)
-		return 1; /* nobody knows */
-	for (uint32_t i = 0; i < flow.nedges; i++)
-		n += edge_index_is_new(base, &flow.edges[i]);
-	if (!n || !report)
+	scene_solve_taken(&j->now, report->insn, mode == WRITER_SIDE, &flow);
+	n = count_new(j, mode, &flow);
+	if (!n || flow.incomplete)
 		return n;
 	edges = ARENA_NEW(j->now.arena, uint32_t, report->nedges + n);
 	if (report->nedges)
@@ -87,6 +94,11 @@ static uint32_t count_new(struct judge *j, enum mode mode, struct fence_report *
 	return n;
 }
 
+static void put_back(struct judge *j, const struct fence_report *report)
+{
+	scene_change(&j->now, report->insn, (enum fence_kind)report->kind);
+}
+
 static bool out_of_time(const struct judge *j)
 {
 	return budget_spent(j->now.unit->budget);
@@ -97,10 +109,9 @@ static void judge_writer_side(struct judge *j, struct fence_report *report)
 {
 	if (out_of_time(j))
 		return;
-	scene_change(&j->now, report->insn, FENCE_NONE);
-	if (is_reached(&j->now, report->insn) && count_new(j, WRITER_SIDE, report))
+	if (is_reached(&j->now, report->insn) && take_away(j, WRITER_SIDE, report))
 		report->verdict = FENCE_NEEDED;
-	scene_change(&j->now, report->insn, (enum fence_kind)report->kind);
+	put_back(j, report);
 }
 
 static bool covers_writer(
@@ -137,20 +148,25 @@ static void judge_both_sides(struct judge *j, struct fence_report *report)
 
 	if (out_of_time(j))
 		return;
-	scene_change(&j->now, report->insn, FENCE_NONE);
 	if (!is_reached(&j->now, report->insn)) {
 		report->verdict = FENCE_SPARE;
 		return;
 	}
-	if (j->has_issuer && count_new(j, ALL_FENCES, report)) {
+	if (j->has_issuer && take_away(j, ALL_FENCES, report)) {
 		report->issuer_side = covers_behind_handoff(j, report, before);
 		needed = true;
 	}
-	if (!needed) /* others have gone since it was judged first */
-		needed = count_new(j, WRITER_SIDE, report);
+	put_back(j, report);
+	/* others may have gone since it was judged first */
+	if (!needed && j->gone && take_away(j, WRITER_SIDE, report))
+		needed = true;
 	report->verdict = needed ? FENCE_NEEDED : FENCE_SPARE;
-	if (needed)
-		scene_change(&j->now, report->insn, (enum fence_kind)report->kind);
+	if (needed) {
+		put_back(j, report);
+		return;
+	}
+	scene_change(&j->now, report->insn, FENCE_NONE);
+	j->gone = true;
 }
 
 static void find_bases(struct judge *j, const struct flow *flow)
@@ -188,10 +204,18 @@ static bool narrow_to(struct judge *j, uint32_t insn, const enum fence_kind kind
 	uint8_t before = j->now.width[insn];
 	uint8_t extra = kinds[1] == FENCE_NONE ? 0 : fence_width(kinds[1]);
 	enum fence_kind whole = (enum fence_kind)j->now.existing[insn];
+	struct flow flow;
 
 	scene_change(&j->now, insn, kinds[0]);
 	scene_place(&j->now, insn, before | extra);
-	if (!count_new(j, WRITER_SIDE, NULL) && !(j->has_issuer && count_new(j, ALL_FENCES, NULL)))
+	scene_solve_own(&j->now, &flow);
+	bool adds = count_new(j, WRITER_SIDE, &flow);
+
+	if (!adds && j->has_issuer) {
+		scene_solve(&j->now, &flow);
+		adds = count_new(j, ALL_FENCES, &flow);
+	}
+	if (!adds)
 		return true;
 	scene_place(&j->now, insn, before);
 	scene_change(&j->now, insn, whole);

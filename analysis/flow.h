@@ -78,6 +78,10 @@ bool flow_can_lose(const struct flow_setup *);
  * that come back are among them. The latest run is still the latest behind it; the edges are gone with
  * the next call. */
 void flow_solve_less(struct flow_setup *, const struct placed_fence *gone, uint32_t n, struct flow *);
+/* The same where n fences of the text are gone: by `existing` (see fence_view), which differs from that of
+ * the latest run in these instructions only. */
+void flow_solve_taken(struct flow_setup *, const uint8_t *existing, const uint32_t *insns, uint32_t n,
+	struct flow *);
 /* About how much one flow_solve looks at: blocks and events. */
 uint64_t flow_size(const struct flow_setup *);
 /* The demands of the edges of a solved flow, ready for the planner. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: the latest run of the flow. Out: the edges that come where some planned fences are gone,
- * found by going on from its state. A fence takes facts away, each by itself, or puts their FENCED
- * forms there, so a run with fewer fences has all that was there and more, but for such forms; what
- * these lead to was there before. Only blocks to which more comes are looked at again. Invariant:
- * behind it the state is that of the latest run, as before.
+ * In: the latest run of the flow. Out: the edges that come where some fences, planned or of the
+ * text, are gone, found by going on from its state. A fence takes facts away, each by itself, or
+ * puts their FENCED forms there, so a run with fewer fences has all that was there and more, but
+ * for such forms; what these lead to was there before. Only blocks to which more comes are looked
+ * at again. Invariant: behind it the state is that of the latest run, as before.
  */
 #include "analysis/flow_state.h"
 
@@ -98,24 +98,13 @@ bool flow_can_lose(const struct flow_setup *s)
 	return !s->trivial && row_space(s) + site_space(s) <= SAVED_MOST;
 }
 
-void flow_solve_less(struct flow_setup *s, const struct placed_fence *gone, uint32_t n,
-	struct flow *flow)
+/* Goes on through the dirty blocks, and back. */
+static void run_on(struct flow_setup *s, struct flow *flow)
 {
-	struct arena *arena = s->unit->arena;
-	struct event **events = ARENA_NEW(arena, struct event *, n);
-	struct bits ran = bits_new(arena, s->unit->cfg.n);
+	struct bits ran = bits_new(s->unit->arena, s->unit->cfg.n);
 	struct edge *edges = s->brief_edges;
-	uint32_t cap = s->brief_cap;
-	uint32_t led = s->led;
+	uint32_t cap = s->brief_cap, led = s->led;
 
-	save(s);
-	for (uint32_t i = 0; i < n; i++) {
-		events[i] = event_of(s, &gone[i]);
-		if (!events[i])
-			continue;
-		events[i]->fence = FENCE_NONE;
-		flow_mark_dirty(s, s->unit->cfg.block_of[gone[i].before]);
-	}
 	*flow = (struct flow){0};
 	flow_run(s, ran);
 	flow->incomplete = s->unit->budget->spent;
@@ -126,9 +115,39 @@ void flow_solve_less(struct flow_setup *s, const struct placed_fence *gone, uint
 	s->less_cap = s->brief_cap;
 	s->brief_edges = edges;
 	s->brief_cap = cap;
+	restore(s, ran);
+	s->led = led;
+}
+
+void flow_solve_less(
+	struct flow_setup *s, const struct placed_fence *gone, uint32_t n, struct flow *flow)
+{
+	struct event **events = ARENA_NEW(s->unit->arena, struct event *, n);
+
+	save(s);
+	for (uint32_t i = 0; i < n; i++) {
+		events[i] = event_of(s, &gone[i]);
+		if (!events[i])
+			continue;
+		events[i]->fence = FENCE_NONE;
+		flow_mark_dirty(s, s->unit->cfg.block_of[gone[i].before]);
+	}
+	run_on(s, flow);
 	for (uint32_t i = 0; i < n; i++)
 		if (events[i])
 			events[i]->fence = gone[i].kind;
-	restore(s, ran);
-	s->led = led;
+}
+
+void flow_solve_taken(struct flow_setup *s, const uint8_t *existing, const uint32_t *insns,
+	uint32_t n, struct flow *flow)
+{
+	const uint8_t *before = s->existing;
+
+	save(s);
+	s->existing = existing;
+	for (uint32_t i = 0; i < n; i++)
+		if (s->unit->cfg.block_of[insns[i]] != NONE)
+			flow_mark_dirty(s, s->unit->cfg.block_of[insns[i]]);
+	run_on(s, flow);
+	s->existing = before;
 }

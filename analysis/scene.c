@@ -194,6 +194,27 @@ bool scene_solve_without(struct scene *scene, uint32_t point, struct flow *flow)
 	return true;
 }
 
+void scene_solve_taken(struct scene *scene, uint32_t insn, bool own_only, struct flow *flow)
+{
+	uint32_t k = insn, *gone = NULL, n = 0, cap = 0;
+	bool less = flow_can_lose(scene->setup);
+
+	if (less) {
+		solve(scene, flow, true, own_only);
+		less = !flow->incomplete;
+	}
+	scene_change(scene, insn, FENCE_NONE);
+	if (!less) {
+		solve(scene, flow, true, own_only);
+		return;
+	}
+	do {
+		ARENA_PUSH(scene->arena, gone, n, cap, k);
+		k = scene->points.sibling[k];
+	} while (k != insn);
+	flow_solve_taken(scene->setup, scene->existing, gone, n, flow);
+}
+
 bool scene_prepare(struct scene *scene)
 {
 	struct flow_setup *before = scene->setup;

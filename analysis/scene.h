@@ -53,6 +53,9 @@ void scene_solve_own(struct scene *, struct flow *);
 /* The edges that come back without what is added at a point, among others that were there before;
  * false: not to be told but by a solve. Right after scene_solve; the scene is as it was. */
 bool scene_solve_without(struct scene *, uint32_t point, struct flow *);
+/* Takes a fence of the text away in all copies. Edges, for comparing only, of one of the two flows
+ * where it may differ from the one before: all that are new are among them. */
+void scene_solve_taken(struct scene *, uint32_t insn, bool own_only, struct flow *);
 /* Prepares the flow as if the scene's fences were in the text; tells whether that makes a
  * difference. */
 bool scene_prepare(struct scene *);
