@@ -30,6 +30,7 @@ struct values {
 
 struct state {
 	bool reached, queued;
+	uint32_t end; /* where the latest walk from here found all complete, or NONE */
 	struct values values;
 };
 
@@ -345,10 +346,6 @@ static void close_dead(struct loads *l, uint32_t i)
 			l->now.open[a] = false;
 }
 
-struct ends {
-	uint32_t *v, n, cap;
-};
-
 /* The first instruction from i on that may change something, or `end`. */
 static uint32_t next_stop(const struct loads *l, uint32_t i, uint32_t end)
 {
@@ -363,13 +360,14 @@ static uint32_t next_stop(const struct loads *l, uint32_t i, uint32_t end)
 	return i;
 }
 
-/* From state `at` to the end of its block, and on to the successors; or notes where all is complete. */
-static void run_block(struct loads *l, uint32_t load, uint32_t at, struct ends *ends)
+/* From state `at` to where all is complete, or to the end of its block and on to the successors. */
+static void run_block(struct loads *l, uint32_t load, uint32_t at)
 {
 	const struct cfg *cfg = &l->unit->cfg;
 	const struct block *block = &cfg->blocks[at == cfg->n ? cfg->block_of[load] : at];
 	uint32_t from = at == cfg->n ? load + 1 : block->first;
 
+	l->in[at].end = NONE;
 	copy_values(&l->now, &l->in[at].values);
 	for (enum age a = LATEST; a < NAGES; a++)
 		l->now.fold[a] = l->now.open[a] ? fold(l->now.may[a]) : 0;
@@ -380,8 +378,7 @@ static void run_block(struct loads *l, uint32_t load, uint32_t at, struct ends *
 		close_dead(l, i);
 		if (any_open(&l->now) && i == load) {
 			run_load(l, load);
-			if (!ends)
-				join_into(l, cfg->n);
+			join_into(l, cfg->n);
 			return;
 		}
 		for (enum age a = LATEST; a < NAGES; a++)
@@ -389,19 +386,17 @@ static void run_block(struct loads *l, uint32_t load, uint32_t at, struct ends *
 				step(l, a, i);
 		if (any_open(&l->now))
 			continue;
-		if (ends)
-			ARENA_PUSH(l->unit->arena, ends->v, ends->n, ends->cap, i);
+		l->in[at].end = i;
 		return;
 	}
 	l->recursed |= block->recurses;
-	if (!ends)
-		for (uint32_t i = 0; i < block->succ.n; i++)
-			join_into(l, block->succ.v[i]);
+	for (uint32_t i = 0; i < block->succ.n; i++)
+		join_into(l, block->succ.v[i]);
 }
 
 struct ids load_completed_at(struct loads *l, uint32_t load)
 {
-	struct ends ends = {0};
+	uint32_t *ends = NULL, n = 0, cap = 0;
 
 	l->ntouched = l->nqueued = 0;
 	l->recursed = false;
@@ -415,15 +410,17 @@ struct ids load_completed_at(struct loads *l, uint32_t load)
 		uint32_t at = l->queue[--l->nqueued];
 
 		l->in[at].queued = false;
-		run_block(l, load, at, NULL);
+		run_block(l, load, at);
 	}
-	/* the sets are final: note where each way ends */
 	for (uint32_t t = 0; t < l->ntouched; t++) {
-		run_block(l, load, l->touched[t], &ends);
-		l->in[l->touched[t]].reached = l->in[l->touched[t]].queued = false;
+		struct state *in = &l->in[l->touched[t]];
+
+		if (in->end != NONE)
+			ARENA_PUSH(l->unit->arena, ends, n, cap, in->end);
+		in->reached = in->queued = false;
 	}
 	l->stops[load] = usual;
 	if (l->recursed || budget_spent(l->unit->budget))
 		return (struct ids){0};
-	return (struct ids){ends.v, ends.n};
+	return (struct ids){ends, n};
 }
