@@ -75,12 +75,12 @@ uint32_t barrier_ids(struct unit *unit, uint32_t insn, bool *assumed)
 		return 0;
 	const struct thread_set *who = threads_reach(unit->values, unit->cfg.block_of[insn]);
 
-	for (uint32_t t = 0; t < most; t++) {
+	for (uint32_t t = 0, end = 0; t < most; t++) {
 		int64_t id;
 
-		if (!thread_set_has(who, t))
+		if (t < end || !thread_set_has(who, t))
 			continue;
-		if (!thread_number(unit->values, t, insn, o, &id) || id < 0 || id > 15)
+		if (!thread_number(unit->values, t, o, &id, &end) || id < 0 || id > 15)
 			return 0;
 		ids |= UINT32_C(1) << id;
 	}

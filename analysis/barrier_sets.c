@@ -25,21 +25,22 @@ uint32_t barrier_counted(const struct unit *unit, uint32_t insn)
 bool barrier_add_threads(
 	const struct unit *unit, uint32_t insn, struct thread_set by_id[BARRIER_IDS])
 {
+	const struct thread_set *who = threads_reach(unit->values, unit->cfg.block_of[insn]);
 	const struct operand *o = operand_at(unit, insn, unit->effects[insn].barrier_operand);
-	bool exact;
-	uint32_t most = threads_most(unit->values, &exact);
+	struct thread_set known = {0};
+	int64_t id = -1;
 
-	for (uint32_t t = 0; t < most; t++) {
-		struct thread thread = {(uint16_t)t, false};
-		int64_t id;
-
-		if (!thread_reaches(unit->values, thread, unit->cfg.block_of[insn]))
+	for (uint32_t i = 0; i < BARRIER_IDS; i++)
+		thread_set_join(&known, &by_id[i]);
+	for (uint32_t t = 0, end = 0; t < THREADS_MAX; t++) {
+		if (!thread_set_has(who, t))
 			continue;
-		if (!o || !thread_number(unit->values, t, insn, o, &id) || id < 0 || id >= BARRIER_IDS)
+		if (t >= end && (!o || !thread_number(unit->values, t, o, &id, &end)))
 			return false;
-		for (int64_t other = 0; other < BARRIER_IDS; other++)
-			if (other != id && thread_set_has(&by_id[other], t))
-				return false;
+		if (id < 0 || id >= BARRIER_IDS)
+			return false;
+		if (thread_set_has(&known, t) && !thread_set_has(&by_id[id], t))
+			return false; /* none of one fixed set */
 		thread_set_add(&by_id[id], t);
 	}
 	return true;

@@ -28,38 +28,54 @@ static bool stands_alone(const struct flow_setup *s, uint32_t access)
 	return !s->facts.groups || groups_members(s->facts.groups, access).n == 1;
 }
 
+/* A load of its own, of which one may say that it is complete. */
+static bool is_single_load(const struct flow_setup *s, uint32_t fact)
+{
+	const struct access *g = &s->unit->accesses.v[s->facts.v[fact].access];
+
+	return s->facts.v[fact].form == FORM_PENDING && !g->writes && !g->cp_async && !g->call &&
+	       stands_alone(s, s->facts.v[fact].access); /* else others may not be complete */
+}
+
+static void add_completions(
+	const struct flow_setup *s, struct ids *at, struct loads *loads, uint32_t fact)
+{
+	struct ids ends =
+		load_completed_at(loads, s->unit->accesses.v[s->facts.v[fact].access].insn);
+
+	for (uint32_t i = 0; i < ends.n; i++) {
+		struct ids *list = &at[ends.v[i]];
+		uint32_t *v = ARENA_NEW(s->unit->arena, uint32_t, list->n + 1);
+
+		if (list->n)
+			memcpy(v, list->v, list->n * sizeof(*v));
+		v[list->n] = fact;
+		*list = (struct ids){v, list->n + 1};
+	}
+}
+
 /* For each instruction the load facts that are complete there; NULL: none are. */
 static struct ids *load_completions(struct flow_setup *s)
 {
 	struct unit *unit = s->unit;
-	struct ids *at = NULL;
-	struct loads *loads = NULL;
+	uint32_t *facts = NULL, *insns = NULL, n = 0, cap = 0, insns_cap = 0, ninsns = 0;
 
 	if (!(unit->options->assume & ASSUME_CONSUMED_LOADS))
 		return NULL;
 	for (uint32_t f = 0; f < s->facts.n; f++) {
-		const struct access *g = &unit->accesses.v[s->facts.v[f].access];
-
-		if (s->facts.v[f].form != FORM_PENDING || g->writes || g->cp_async || g->call)
+		if (!is_single_load(s, f))
 			continue;
-		if (!stands_alone(s, s->facts.v[f].access)) /* complete: but others may not be */
-			continue;
-		if (!loads) {
-			loads = loads_prepare(unit);
-			at = ARENA_NEW(unit->arena, struct ids, unit->fn->ninsns + 1);
-		}
-		struct ids ends = load_completed_at(loads, g->insn);
-
-		for (uint32_t i = 0; i < ends.n; i++) {
-			struct ids *list = &at[ends.v[i]];
-			uint32_t *v = ARENA_NEW(unit->arena, uint32_t, list->n + 1);
-
-			if (list->n)
-				memcpy(v, list->v, list->n * sizeof(*v));
-			v[list->n] = f;
-			*list = (struct ids){v, list->n + 1};
-		}
+		ARENA_PUSH(unit->arena, facts, n, cap, f);
+		ARENA_PUSH(unit->arena, insns, ninsns, insns_cap,
+			unit->accesses.v[s->facts.v[f].access].insn);
 	}
+	if (!n)
+		return NULL;
+	struct loads *loads = loads_prepare(unit, (struct ids){insns, ninsns});
+	struct ids *at = ARENA_NEW(unit->arena, struct ids, unit->fn->ninsns + 1);
+
+	for (uint32_t i = 0; i < n; i++)
+		add_completions(s, at, loads, facts[i]);
 	return at;
 }
 

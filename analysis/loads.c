@@ -3,14 +3,14 @@
  * One forward walk per load over the blocks it reaches. Two register sets travel along:
  *   must: registers whose value certainly depends on the load (join: intersection)
  *   may:  registers whose value possibly depends on it (join: union)
- * The load is complete on a path where an anchor uses a register of must, or where no register of may
- * is live. Where it runs again before that, older executions stay open beside the latest: an
+ * The load is complete on a path where an anchor uses a register of must, or where no register of
+ * may is live. Where it runs again before that, older executions stay open beside the latest: an
  * accumulator may hold their values. So there are two pairs of sets, and must of the older ones is
- * what depends on all of them. The walk ends on a path where nothing is open. The sets only move one
- * way, a closed pair being the top, so the walk ends.
+ * what depends on all of them. The walk ends on a path where nothing is open. The sets only move
+ * one way, a closed pair being the top, so the walk ends.
  *
- * The registers of a function that calls itself are other ones in the inner call (ISA 7.1), which the
- * linked text does not tell apart: a load that is open at such a call counts as never complete.
+ * The registers of a function that calls itself are other ones in the inner call (ISA 7.1), which
+ * the linked text does not tell apart: a load that is open at such a call counts as never complete.
  */
 #include "analysis/loads.h"
 
@@ -25,7 +25,7 @@ struct values {
 	bool open[NAGES]; /* not known to be complete; else the sets mean nothing */
 	struct bits must[NAGES], may[NAGES];
 	uint64_t fold[NAGES]; /* the words of may, one over the other, at least */
-	bool escaped; /* some use cannot be followed: never dead */
+	bool escaped;	      /* some use cannot be followed: never dead */
 };
 
 struct state {
@@ -35,22 +35,25 @@ struct state {
 };
 
 struct insn_range {
-	const uint32_t *defs, *uses;
+	uint32_t *defs, *uses;
 	uint32_t ndefs, nuses;
 	uint64_t fold; /* a bit for each of both, as in the words of a set */
 };
 
 struct loads {
 	struct unit *unit;
+	uint32_t
+		*number; /* by register: its place in the sets; NONE: no value of it is of a load */
+	uint32_t nregs;	 /* in the sets */
 	struct insn_range *regs; /* by instruction */
-	uint64_t *stops;	 /* by instruction: its fold, or all bits where more is to be looked at */
-	struct bits *live_out;   /* by block; NULL: too large */
-	struct bits *live_at;    /* by instruction that asks; no words: another */
+	uint64_t *stops; /* by instruction: its fold, or all bits where more is to be looked at */
+	struct bits *live_out; /* by block; NULL: too large */
+	struct bits *live_at;  /* by instruction that asks; no words: another */
 	struct state *in;      /* by block, reused; the last: behind the load */
 	uint32_t *touched, ntouched;
 	uint32_t *queue, nqueued;
 	struct values now; /* of the block under way */
-	bool recursed; /* open where its function is entered again */
+	bool recursed;	   /* open where its function is entered again */
 };
 
 static void live_before(const struct loads *l, uint32_t i, struct bits live)
@@ -77,6 +80,7 @@ static bool is_asked(const struct unit *unit, uint32_t i)
 	return false;
 }
 
+/* All registers of each instruction. */
 static void tabulate(struct loads *l)
 {
 	const struct function *fn = l->unit->fn;
@@ -84,21 +88,90 @@ static void tabulate(struct loads *l)
 	struct insn_regs regs = {0};
 
 	l->regs = ARENA_NEW(arena, struct insn_range, fn->ninsns);
-	l->stops = ARENA_NEW(arena, uint64_t, fn->ninsns);
 	for (uint32_t i = 0; i < fn->ninsns; i++) {
 		regs_of(fn, &fn->insns[i], arena, &regs);
-		uint32_t *v = ARENA_NEW(arena, uint32_t, regs.defs.n + regs.uses.n);
-		uint64_t fold = 0;
+		uint32_t *v = ARENA_UNSET(arena, uint32_t, regs.defs.n + regs.uses.n);
 
-		for (uint32_t k = 0; k < regs.defs.n; k++)
-			v[k] = regs.defs.v[k];
-		for (uint32_t k = 0; k < regs.uses.n; k++)
-			v[regs.defs.n + k] = regs.uses.v[k];
-		for (uint32_t k = 0; k < regs.defs.n + regs.uses.n; k++)
-			fold |= UINT64_C(1) << (v[k] % 64);
-		l->regs[i] =
-			(struct insn_range){v, v + regs.defs.n, regs.defs.n, regs.uses.n, fold};
-		l->stops[i] = is_asked(l->unit, i) ? UINT64_MAX : fold;
+		if (regs.defs.n)
+			memcpy(v, regs.defs.v, regs.defs.n * sizeof(*v));
+		if (regs.uses.n)
+			memcpy(v + regs.defs.n, regs.uses.v, regs.uses.n * sizeof(*v));
+		l->regs[i] = (struct insn_range){v, v + regs.defs.n, regs.defs.n, regs.uses.n, 0};
+	}
+}
+
+static bool add_defs(struct loads *l, uint32_t i)
+{
+	bool any = false;
+
+	for (uint32_t k = 0; k < l->regs[i].ndefs; k++) {
+		uint32_t *number = &l->number[l->regs[i].defs[k]];
+
+		any |= *number == NONE;
+		*number = 0;
+	}
+	return any;
+}
+
+static bool reads_tracked(const struct loads *l, uint32_t i)
+{
+	for (uint32_t k = 0; k < l->regs[i].nuses; k++)
+		if (l->number[l->regs[i].uses[k]] != NONE)
+			return true;
+	return false;
+}
+
+/* Only registers whose value may depend on a load that is asked for are of interest, wherever they
+ * are: a few, or after PASSES_MOST looks at the text all. */
+#define PASSES_MOST 8
+
+static void find_tracked(struct loads *l, struct ids loads)
+{
+	const struct function *fn = l->unit->fn;
+	bool changed = true;
+
+	l->number = ARENA_UNSET(l->unit->arena, uint32_t, fn->nregs + 1);
+	memset(l->number, 0xff, sizeof(*l->number) * (fn->nregs + 1));
+	for (uint32_t i = 0; i < loads.n; i++)
+		add_defs(l, loads.v[i]);
+	for (uint32_t pass = 0; changed && pass < PASSES_MOST; pass++) {
+		changed = false;
+		for (uint32_t i = 0; i < fn->ninsns; i++)
+			if (reads_tracked(l, i))
+				changed |= add_defs(l, i);
+	}
+	for (uint32_t r = 0; r < fn->nregs; r++)
+		if (changed || l->number[r] != NONE)
+			l->number[r] = l->nregs++;
+}
+
+static uint32_t keep_tracked(const struct loads *l, uint32_t *v, uint32_t n, uint64_t *fold)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t number = l->number[v[k]];
+
+		if (number == NONE)
+			continue;
+		v[kept++] = number;
+		*fold |= UINT64_C(1) << (number % 64);
+	}
+	return kept;
+}
+
+/* Leaves tracked registers alone, by their numbers. */
+static void renumber(struct loads *l)
+{
+	const struct unit *unit = l->unit;
+
+	l->stops = ARENA_UNSET(unit->arena, uint64_t, unit->fn->ninsns);
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+		struct insn_range *r = &l->regs[i];
+
+		r->ndefs = keep_tracked(l, r->defs, r->ndefs, &r->fold);
+		r->nuses = keep_tracked(l, r->uses, r->nuses, &r->fold);
+		l->stops[i] = is_asked(unit, i) ? UINT64_MAX : r->fold;
 	}
 }
 
@@ -106,7 +179,7 @@ static void liveness(struct loads *l)
 {
 	const struct cfg *cfg = &l->unit->cfg;
 	struct arena *arena = l->unit->arena;
-	uint32_t nregs = l->unit->fn->nregs, asked = 0;
+	uint32_t nregs = l->nregs, asked = 0;
 	struct bits live = bits_new(arena, nregs);
 
 	for (uint32_t i = 0; i < l->unit->fn->ninsns; i++)
@@ -143,26 +216,28 @@ static void liveness(struct loads *l)
 	}
 }
 
-static void values_new(const struct unit *unit, struct values *v)
+static void values_new(const struct loads *l, struct values *v)
 {
 	for (enum age a = LATEST; a < NAGES; a++) {
-		v->must[a] = bits_new(unit->arena, unit->fn->nregs);
-		v->may[a] = bits_new(unit->arena, unit->fn->nregs);
+		v->must[a] = bits_new(l->unit->arena, l->nregs);
+		v->may[a] = bits_new(l->unit->arena, l->nregs);
 	}
 }
 
-struct loads *loads_prepare(struct unit *unit)
+struct loads *loads_prepare(struct unit *unit, struct ids loads)
 {
 	struct loads *l = ARENA_NEW(unit->arena, struct loads, 1);
 	uint32_t n = unit->cfg.n;
 
 	l->unit = unit;
 	tabulate(l);
+	find_tracked(l, loads);
+	renumber(l);
 	liveness(l);
 	l->in = ARENA_NEW(unit->arena, struct state, n + 1);
 	l->touched = ARENA_NEW(unit->arena, uint32_t, n + 1);
 	l->queue = ARENA_NEW(unit->arena, uint32_t, n + 1);
-	values_new(unit, &l->now);
+	values_new(l, &l->now);
 	return l;
 }
 
@@ -253,7 +328,7 @@ static void join_into(struct loads *l, uint32_t at)
 
 	if (!in->reached) {
 		if (!in->values.must[LATEST].words)
-			values_new(l->unit, &in->values);
+			values_new(l, &in->values);
 		in->reached = true;
 		copy_values(&in->values, &l->now);
 		l->touched[l->ntouched++] = at;
@@ -309,7 +384,8 @@ static void step(struct loads *l, enum age a, uint32_t i)
 		return;
 	struct bits must_set = l->now.must[a], may_set = l->now.may[a];
 	bool must = any_used(must_set, r), may = any_used(may_set, r);
-	bool guard = insn->guard != NONE && bits_has(must_set, insn->guard);
+	uint32_t under = insn->guard == NONE ? NONE : l->number[insn->guard];
+	bool guard = under != NONE && bits_has(must_set, under);
 
 	/* the guard of a store or branch must be known whether or not it is taken */
 	if ((must && is_anchor(unit, i)) || (guard && unit->effects[i].ntouches)) {

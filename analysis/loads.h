@@ -11,7 +11,8 @@
 
 struct loads; /* liveness of registers and scratch, shared by all queries of a unit */
 
-struct loads *loads_prepare(struct unit *);
-/* Instructions at which every execution of the load at `insn` so far is complete, each on every path on
+/* For the loads at these instructions. */
+struct loads *loads_prepare(struct unit *, struct ids loads);
+/* Instructions at which every execution of the load at `insn`, one of those, so far is complete, each on every path on
  * which it is reached from the load; empty: never known. Arena memory. */
 struct ids load_completed_at(struct loads *, uint32_t insn);

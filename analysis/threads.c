@@ -357,8 +357,13 @@ static bool node_number(struct look *l, uint32_t node, uint64_t *out)
 	return true;
 }
 
-enum truth thread_compute(
-	const struct values *vs, struct thread t, uint32_t node, uint32_t *alike)
+/* For how many threads it is the same: all, those of the warp, or 1. */
+static uint32_t alike_of(const struct look *l)
+{
+	return !l->differs ? THREADS_MAX : !l->lanes ? 32 : 1;
+}
+
+enum truth thread_compute(const struct values *vs, struct thread t, uint32_t node, uint32_t *alike)
 {
 	uint32_t from = t.elected ? t.tid & ~UINT32_C(31) : t.tid,
 		 to = t.elected ? from + 31 : t.tid;
@@ -369,9 +374,8 @@ enum truth thread_compute(
 		uint64_t v;
 		bool known = node_number(&l, node, &v);
 
-		*alike = !l.differs ? THREADS_MAX : !l.lanes ? 32 : 1;
-		if (!known ||
-			(all != TRUTH_OPEN && (all == TRUTH_YES) != (v != 0)))
+		*alike = alike_of(&l);
+		if (!known || (all != TRUTH_OPEN && (all == TRUTH_YES) != (v != 0)))
 			return TRUTH_OPEN;
 		all = v ? TRUTH_YES : TRUTH_NO;
 		if (*alike > 1)
@@ -381,15 +385,15 @@ enum truth thread_compute(
 }
 
 bool thread_number(
-	const struct values *vs, uint32_t tid, uint32_t insn, const struct operand *o, int64_t *out)
+	const struct values *vs, uint32_t tid, const struct operand *o, int64_t *out, uint32_t *end)
 {
 	struct look l = look_at(vs, tid, false);
 	uint64_t v;
 
-	(void)insn;
 	if (o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands ||
 		!operand_number(&l, o, &v))
 		return false;
 	*out = (int64_t)v;
+	*end = (tid / alike_of(&l) + 1) * alike_of(&l);
 	return true;
 }

@@ -87,6 +87,6 @@ bool thread_reaches(const struct values *, struct thread, uint32_t block);
 const struct thread_set *threads_reach(const struct values *, uint32_t block);
 /* Those of them for which the guard of the instruction may hold there. */
 void threads_run(const struct values *, uint32_t insn, struct thread_set *);
-/* What an operand of an instruction holds in thread tid; false: not known. */
-bool thread_number(
-	const struct values *, uint32_t tid, uint32_t insn, const struct operand *, int64_t *);
+/* What an operand of an instruction holds in thread tid, and in all from it to before *end; false: not
+ * known. */
+bool thread_number(const struct values *, uint32_t tid, const struct operand *, int64_t *, uint32_t *end);

@@ -20,7 +20,8 @@ static const struct row rows[] = {
 		"st.shared.u32 [other], %r1;\nret;",
 		"2"},
 	{"a store of a sum of it too",
-		"LD: ld.shared.u32 %r1, [tile];\nadd.s32 %r2, %r1, 1;\nst.shared.u32 [other], %r2;\n"
+		"LD: ld.shared.u32 %r1, [tile];\nadd.s32 %r2, %r1, 1;\nst.shared.u32 [other], "
+		"%r2;\n"
 		"bar.sync 0;\nret;",
 		"3"},
 	{"arithmetic does not",
@@ -36,10 +37,10 @@ static const struct row rows[] = {
 		"bar.sync 0;\nst.shared.u32 [other], %r1;\nret;",
 		"6"},
 	{"an atomic that needs it",
-		"LD: ld.shared.u32 %r1, [tile];\natom.shared.add.u32 %r2, [other], %r1;\nbar.sync 0;\nret;",
+		"LD: ld.shared.u32 %r1, [tile];\natom.shared.add.u32 %r2, [other], %r1;\nbar.sync "
+		"0;\nret;",
 		"2"},
-	{"a value that nobody uses",
-		"LD: ld.shared.u32 %r1, [tile];\nbar.sync 0;\nret;", "2"},
+	{"a value that nobody uses", "LD: ld.shared.u32 %r1, [tile];\nbar.sync 0;\nret;", "2"},
 	{"a value that is overwritten unused",
 		"LD: ld.shared.u32 %r1, [tile];\nmov.u32 %r1, 0;\nbar.sync 0;\n"
 		"st.shared.u32 [other], %r1;\nret;",
@@ -97,7 +98,8 @@ static uint32_t find_load(struct unit_text *t)
 
 static int by_number(const void *a, const void *b)
 {
-	return (*(const uint32_t *)a > *(const uint32_t *)b) - (*(const uint32_t *)a < *(const uint32_t *)b);
+	return (*(const uint32_t *)a > *(const uint32_t *)b) -
+	       (*(const uint32_t *)a < *(const uint32_t *)b);
 }
 
 static void print_lines(struct unit_text *t, struct ids ends, char *out, size_t size)
@@ -122,10 +124,13 @@ static void test_loads_completed_at(void **state)
 
 		unit_text_parse(&t, rows[i].body);
 		unit_text_analyse(&t);
-		print_lines(&t, load_completed_at(loads_prepare(&t.unit), find_load(&t)), got,
-			sizeof(got));
+		uint32_t load = find_load(&t);
+		struct loads *loads = loads_prepare(&t.unit, (struct ids){&load, 1});
+
+		print_lines(&t, load_completed_at(loads, load), got, sizeof(got));
 		if (strcmp(got, rows[i].expected) != 0)
-			fail_msg("%s: expected '%s', got '%s'", rows[i].name, rows[i].expected, got);
+			fail_msg(
+				"%s: expected '%s', got '%s'", rows[i].name, rows[i].expected, got);
 		unit_text_free(&t);
 	}
 }
