@@ -180,14 +180,63 @@ static void find_bases(struct judge *j, const struct flow *flow)
 		j->has_issuer |= edge_index_is_new(&j->base, &own.edges[i]);
 }
 
+/* Those that do nothing on the writer's side, one after the other with all fences, then once what
+ * all that went do there together: mostly nothing, either, and then none of them does. Else all is
+ * as before. */
+static bool judge_together(struct judge *j)
+{
+	uint32_t nlost = j->audit->nlost;
+	bool *asked = ARENA_NEW(j->now.arena, bool, j->n);
+	struct flow flow;
+
+	for (uint32_t i = 0; i < j->n; i++) {
+		struct fence_report *report = &j->v[i];
+
+		asked[i] = report->verdict == FENCE_UNKNOWN && is_reached(&j->now, report->insn);
+		if (!asked[i] || out_of_time(j))
+			continue;
+		if (j->has_issuer && take_away(j, ALL_FENCES, report)) {
+			report->issuer_side = covers_behind_handoff(j, report, 0);
+			report->verdict = FENCE_NEEDED;
+			put_back(j, report);
+		} else {
+			if (j->has_issuer)
+				scene_leave_taken(&j->now, report->insn,
+					(enum fence_kind)report->kind, false);
+			scene_change(&j->now, report->insn, FENCE_NONE);
+			report->verdict = FENCE_SPARE;
+			j->gone = true;
+		}
+	}
+	if (!j->gone)
+		return true;
+	scene_solve_own(&j->now, &flow);
+	if (!count_new(j, WRITER_SIDE, &flow))
+		return true;
+	for (uint32_t i = 0; i < j->n; i++) {
+		if (!asked[i])
+			continue;
+		put_back(j, &j->v[i]);
+		j->v[i].verdict = FENCE_UNKNOWN;
+		j->v[i].issuer_side = false;
+		j->v[i].nedges = 0;
+	}
+	j->audit->nlost = nlost;
+	j->gone = false;
+	return false;
+}
+
 /* First those that do nothing on the writer's side, then the others: each loss assumed before the
  * next. */
 static void judge_all(struct judge *j)
 {
 	for (uint32_t i = 0; i < j->n; i++)
 		judge_writer_side(j, &j->v[i]);
+	bool judged = judge_together(j);
+
 	for (uint32_t i = 0; i < j->n; i++)
-		if (j->v[i].verdict == FENCE_UNKNOWN)
+		if (j->v[i].verdict == FENCE_UNKNOWN &&
+			(!judged || !is_reached(&j->now, j->v[i].insn)))
 			judge_both_sides(j, &j->v[i]);
 	for (uint32_t i = 0; i < j->n && j->has_issuer; i++)
 		if (j->v[i].verdict == FENCE_NEEDED && !j->v[i].issuer_side)

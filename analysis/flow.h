@@ -82,6 +82,9 @@ void flow_solve_less(struct flow_setup *, const struct placed_fence *gone, uint3
  * the latest run in these instructions only. */
 void flow_solve_taken(struct flow_setup *, const uint8_t *existing, const uint32_t *insns, uint32_t n,
 	struct flow *);
+/* Makes that the latest run, FENCED forms that only these fences put there included: they meet nothing
+ * that was not met before. `existing` is looked at by later calls. False: out of budget. */
+bool flow_leave_taken(struct flow_setup *, const uint8_t *existing, const uint32_t *insns, uint32_t n);
 /* About how much one flow_solve looks at: blocks and events. */
 uint64_t flow_size(const struct flow_setup *);
 /* The demands of the edges of a solved flow, ready for the planner. */

@@ -138,6 +138,13 @@ void flow_solve_less(
 			events[i]->fence = gone[i].kind;
 }
 
+static void mark_dirty(struct flow_setup *s, const uint32_t *insns, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (s->unit->cfg.block_of[insns[i]] != NONE)
+			flow_mark_dirty(s, s->unit->cfg.block_of[insns[i]]);
+}
+
 void flow_solve_taken(struct flow_setup *s, const uint8_t *existing, const uint32_t *insns,
 	uint32_t n, struct flow *flow)
 {
@@ -145,9 +152,17 @@ void flow_solve_taken(struct flow_setup *s, const uint8_t *existing, const uint3
 
 	save(s);
 	s->existing = existing;
-	for (uint32_t i = 0; i < n; i++)
-		if (s->unit->cfg.block_of[insns[i]] != NONE)
-			flow_mark_dirty(s, s->unit->cfg.block_of[insns[i]]);
+	mark_dirty(s, insns, n);
 	run_on(s, flow);
 	s->existing = before;
+}
+
+bool flow_leave_taken(
+	struct flow_setup *s, const uint8_t *existing, const uint32_t *insns, uint32_t n)
+{
+	s->existing = existing;
+	mark_dirty(s, insns, n);
+	flow_run(s, (struct bits){0});
+	s->has_saved = false;
+	return !s->unit->budget->spent;
 }

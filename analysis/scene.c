@@ -133,13 +133,20 @@ static void list_placed(struct scene *scene)
 		.existing = scene->existing, .placed = list.v, .nplaced = list.n};
 }
 
+static bool is_latest(const struct scene *scene, bool brief, bool own_only)
+{
+	const struct scene_latest *latest = scene->latest;
+
+	return latest->brief == brief && latest->own_only == own_only && !latest->flow.incomplete &&
+	       fences_same(&latest->solved, scene);
+}
+
 static void solve(struct scene *scene, struct flow *flow, bool brief, bool own_only)
 {
 	struct scene_latest *latest = scene->latest;
 
 	*flow = latest->flow;
-	if (latest->brief == brief && latest->own_only == own_only && !flow->incomplete &&
-		fences_same(&latest->solved, scene))
+	if (is_latest(scene, brief, own_only) && !latest->went_on)
 		return;
 	list_placed(scene);
 	scene->view.brief = brief;
@@ -149,6 +156,7 @@ static void solve(struct scene *scene, struct flow *flow, bool brief, bool own_o
 	fences_note(&latest->solved, scene);
 	latest->brief = brief;
 	latest->own_only = own_only;
+	latest->went_on = false;
 	latest->flow = *flow;
 }
 
@@ -159,6 +167,7 @@ void scene_know(struct scene *scene, const struct flow *flow)
 	fences_note(&scene->latest->solved, scene);
 	scene->latest->brief = true; /* rules that are not asked for may have left it */
 	scene->latest->own_only = false;
+	scene->latest->went_on = false;
 	scene->latest->flow = *flow;
 }
 
@@ -179,12 +188,10 @@ void scene_solve_own(struct scene *scene, struct flow *flow)
 
 bool scene_solve_without(struct scene *scene, uint32_t point, struct flow *flow)
 {
-	const struct scene_latest *latest = scene->latest;
 	struct placed_list gone = {0};
 	uint32_t k = point;
 
-	if (!latest->brief || latest->own_only || latest->flow.incomplete ||
-		!fences_same(&latest->solved, scene) || !flow_can_lose(scene->setup))
+	if (!is_latest(scene, true, false) || !flow_can_lose(scene->setup))
 		return false;
 	do {
 		add_placed(scene, &gone, k);
@@ -194,12 +201,23 @@ bool scene_solve_without(struct scene *scene, uint32_t point, struct flow *flow)
 	return true;
 }
 
+/* All copies of an instruction. */
+static struct ids copies(const struct scene *scene, uint32_t insn)
+{
+	uint32_t k = insn, *v = NULL, n = 0, cap = 0;
+
+	do {
+		ARENA_PUSH(scene->arena, v, n, cap, k);
+		k = scene->points.sibling[k];
+	} while (k != insn);
+	return (struct ids){v, n};
+}
+
 void scene_solve_taken(struct scene *scene, uint32_t insn, bool own_only, struct flow *flow)
 {
-	uint32_t k = insn, *gone = NULL, n = 0, cap = 0;
 	bool less = flow_can_lose(scene->setup);
 
-	if (less) {
+	if (less && !is_latest(scene, true, own_only)) {
 		solve(scene, flow, true, own_only);
 		less = !flow->incomplete;
 	}
@@ -208,11 +226,27 @@ void scene_solve_taken(struct scene *scene, uint32_t insn, bool own_only, struct
 		solve(scene, flow, true, own_only);
 		return;
 	}
-	do {
-		ARENA_PUSH(scene->arena, gone, n, cap, k);
-		k = scene->points.sibling[k];
-	} while (k != insn);
-	flow_solve_taken(scene->setup, scene->existing, gone, n, flow);
+	struct ids gone = copies(scene, insn);
+
+	flow_solve_taken(scene->setup, scene->existing, gone.v, gone.n, flow);
+}
+
+void scene_leave_taken(struct scene *scene, uint32_t insn, enum fence_kind kind, bool own_only)
+{
+	struct scene_latest *latest = scene->latest;
+
+	scene_change(scene, insn, kind);
+	bool goes_on = flow_can_lose(scene->setup) && is_latest(scene, true, own_only);
+
+	scene_change(scene, insn, FENCE_NONE);
+	if (!goes_on)
+		return;
+	struct ids gone = copies(scene, insn);
+
+	if (!flow_leave_taken(scene->setup, scene->existing, gone.v, gone.n))
+		latest->flow.incomplete = true;
+	fences_note(&latest->solved, scene);
+	latest->went_on = true;
 }
 
 bool scene_prepare(struct scene *scene)

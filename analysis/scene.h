@@ -19,6 +19,7 @@ struct scene_fences {
 struct scene_latest {
 	struct scene_fences solved, prepared;
 	bool brief, own_only;
+	bool went_on; /* the state is of fewer fences than the edges: for scene_solve_taken alone */
 	struct flow flow;
 };
 
@@ -56,6 +57,9 @@ bool scene_solve_without(struct scene *, uint32_t point, struct flow *);
 /* Takes a fence of the text away in all copies. Edges, for comparing only, of one of the two flows
  * where it may differ from the one before: all that are new are among them. */
 void scene_solve_taken(struct scene *, uint32_t insn, bool own_only, struct flow *);
+/* Behind it, if no edge was new: the fence, which was of that kind, stays away, and the next one is taken
+ * away from there. */
+void scene_leave_taken(struct scene *, uint32_t insn, enum fence_kind, bool own_only);
 /* Prepares the flow as if the scene's fences were in the text; tells whether that makes a
  * difference. */
 bool scene_prepare(struct scene *);
