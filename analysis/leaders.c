@@ -174,8 +174,18 @@ static void add_leader(struct finder *f, uint32_t tid, bool elected)
 		l->v[l->n++] = (struct thread){(uint16_t)tid, elected};
 }
 
-static bool comes(const struct finder *f, struct thread t, uint32_t insn, bool guarded)
+static uint32_t first_of_both(const struct thread_set *a, const struct thread_set *b)
 {
+	for (uint32_t i = 0; i < THREADS_MAX / 64; i++)
+		if (a->w[i] & b->w[i])
+			return i * 64 + (uint32_t)__builtin_ctzll(a->w[i] & b->w[i]);
+	return NONE;
+}
+
+static bool elected_comes(const struct finder *f, uint32_t warp, uint32_t insn, bool guarded)
+{
+	struct thread t = {(uint16_t)warp, true};
+
 	return (!guarded || thread_runs(f->unit->values, t, insn) != TRUTH_NO) &&
 	       thread_reaches(f->unit->values, t, f->unit->cfg.block_of[insn]);
 }
@@ -183,24 +193,21 @@ static bool comes(const struct finder *f, struct thread t, uint32_t insn, bool g
 /* The first thread of each set, and the first warp's elected one, that can come to the fence. */
 static void leaders_of_fence(struct finder *f, uint32_t insn, bool guarded)
 {
-	for (uint32_t g = 0; g < f->ngroups; g++) {
-		bool thread = false, elected = !f->elects;
+	struct thread_set come = *threads_reach(f->unit->values, f->unit->cfg.block_of[insn]);
 
-		for (uint32_t t = 0; t < f->most && !(thread && elected); t++) {
-			if (!thread_set_has(&f->groups[g].threads, t))
+	if (guarded)
+		threads_run(f->unit->values, insn, &come);
+	for (uint32_t g = 0; g < f->ngroups; g++) {
+		const struct thread_set *set = &f->groups[g].threads;
+		uint32_t first = first_of_both(set, &come);
+
+		if (first != NONE && (f->numbered || !first))
+			add_leader(f, first, false);
+		for (uint32_t t = 0; t < (f->numbered ? f->most : 1) && f->elects; t += 32) {
+			if (!thread_set_has(set, t) || !elected_comes(f, t, insn, guarded))
 				continue;
-			if (!thread &&
-				comes(f, (struct thread){(uint16_t)t, false}, insn, guarded)) {
-				add_leader(f, t, false);
-				thread = true;
-			}
-			if (!elected && t % 32 == 0 &&
-				comes(f, (struct thread){(uint16_t)t, true}, insn, guarded)) {
-				add_leader(f, t, true);
-				elected = true;
-			}
-			if (!f->numbered)
-				break; /* only the first thread is known */
+			add_leader(f, t, true);
+			break;
 		}
 	}
 }

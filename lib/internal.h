@@ -44,6 +44,12 @@ struct text_changes {
 	uint32_t n, cap;
 };
 
+/* The name of an inlined function, behind its label in .debug_str. */
+struct inlined {
+	const char *at, *name; /* NULL: no name is there */
+	bool is_read;
+};
+
 /* A file on its way: everything lives on `keep`, what one root needs on `scratch`. */
 struct job {
 	const char *name;
@@ -58,7 +64,10 @@ struct job {
 	struct modules modules;
 	struct roots roots;
 	struct text_changes changes;
-	const struct module *labelled; /* whose labels of .debug_str are marked in names (place.c) */
+	/* Of the module whose labels of .debug_str are numbered in names: see place.c */
+	const struct module *labelled;
+	struct inlined *labels;
+	uint32_t nlabels;
 };
 
 /* The public result with all that it owns. */

@@ -38,31 +38,6 @@ static const char *file_text(struct job *job, const struct module *module, uint3
 	return text_format(&job->keep, "<file %u>", number);
 }
 
-/* Marks each name that stands as `NAME:` in the section of strings with the offset behind it, once
- * for all places of a module. The first of one name counts. */
-static void mark_labels(struct job *job, const struct module *module)
-{
-	const char *text = module->source->text, *end = text + module->at.end;
-	const char *begin = text + module->at.begin;
-	const char *section = memmem(begin, (size_t)(end - begin), ".debug_str", 10);
-
-	job->labelled = module;
-	names_forget(job->names);
-	for (const char *colon = section; colon; section = colon + 1) {
-		colon = memchr(section, ':', (size_t)(end - section));
-		const char *label = colon;
-
-		while (label && label > section && !isspace((unsigned char)label[-1]) &&
-			label[-1] != '{')
-			label--;
-		uint32_t name =
-			label ? names_find(job->names, label, (size_t)(colon - label)) : NONE;
-
-		if (name != NONE && names_mark(job->names, name, NAMES_LOCAL) == NONE)
-			names_set_mark(job->names, name, NAMES_LOCAL, (uint32_t)(colon + 1 - text));
-	}
-}
-
 /* `.b8 95` lines, several numbers each perhaps, up to a zero. */
 static const char *read_bytes(struct job *job, const char *at, const char *end)
 {
@@ -90,17 +65,53 @@ static const char *read_bytes(struct job *job, const char *at, const char *end)
 	return n ? text_format(&job->keep, "%s", name) : NULL;
 }
 
+/* Numbers each name that stands as `NAME:` in the section of strings, once for all places of a
+ * module. The first of one name counts. */
+static void number_labels(struct job *job, const struct module *module)
+{
+	const char *text = module->source->text, *end = text + module->at.end;
+	const char *begin = text + module->at.begin;
+	const char *section = memmem(begin, (size_t)(end - begin), ".debug_str", 10);
+	uint32_t cap = 0;
+
+	job->labelled = module;
+	job->labels = NULL;
+	job->nlabels = 0;
+	names_forget(job->names);
+	for (const char *colon = section; colon; section = colon + 1) {
+		colon = memchr(section, ':', (size_t)(end - section));
+		const char *label = colon;
+
+		while (label && label > section && !isspace((unsigned char)label[-1]) &&
+			label[-1] != '{')
+			label--;
+		uint32_t name =
+			label ? names_find(job->names, label, (size_t)(colon - label)) : NONE;
+		struct inlined one = {colon + 1, NULL, false};
+
+		if (name == NONE || names_mark(job->names, name, NAMES_LOCAL) != NONE)
+			continue;
+		names_set_mark(job->names, name, NAMES_LOCAL, job->nlabels);
+		ARENA_PUSH(&job->keep, job->labels, job->nlabels, cap, one);
+	}
+}
+
 static const char *inlined_name(struct job *job, const struct module *module, const struct loc *loc)
 {
 	if (loc->function_name == NONE || !loc->inlined_file)
 		return NULL;
 	if (job->labelled != module)
-		mark_labels(job, module);
-	uint32_t at = names_mark(job->names, loc->function_name, NAMES_LOCAL);
+		number_labels(job, module);
+	uint32_t number = names_mark(job->names, loc->function_name, NAMES_LOCAL);
 
-	if (at == NONE)
+	if (number == NONE)
 		return NULL;
-	return read_bytes(job, module->source->text + at, module->source->text + module->at.end);
+	struct inlined *label = &job->labels[number];
+
+	if (!label->is_read)
+		label->name = read_bytes(job, label->at, module->source->text + module->at.end);
+	label->is_read = true;
+	return label->name;
 }
 
 static void publish_source(struct job *job, const struct module *module, const struct place *place,

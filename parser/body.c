@@ -373,8 +373,15 @@ void build_pragma(struct build *b, struct span at, struct span strings)
 
 static uint32_t small(const struct build *b, struct span number)
 {
-	uint64_t value = build_number(b, number);
+	struct slice text = build_text(b, number);
+	uint64_t value = 0;
+	size_t n = 0;
 
+	if (text.size <= 9 && text.text[0] != '0') /* mostly decimal, and there are many */
+		while (n < text.size && text.text[n] >= '0' && text.text[n] <= '9')
+			value = 10 * value + (uint64_t)(text.text[n++] - '0');
+	if (n < text.size)
+		value = build_number(b, number);
 	return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
