@@ -78,6 +78,12 @@ static const struct row rows[] = {
 		"add.s32 %r3, %r3, 1;\nsetp.lt.s32 %p1, %r3, 9;\n@%p1 bra L;\nbar.sync 0;\n"
 		"st.shared.u32 [other], %r2;\nret;",
 		"14"},
+	{"a value that goes up the text, a step a round, is open until it is stored",
+		"mov.u32 %r1, 0;\nmov.u32 %r2, 0;\nmov.u32 %r4, 0;\nmov.u32 %r3, 0;\nL:\n"
+		"mov.u32 %r4, %r2;\nmov.u32 %r2, %r1;\nLD: ld.shared.u32 %r1, [tile];\n"
+		"add.s32 %r3, %r3, 1;\nsetp.lt.s32 %p1, %r3, 9;\n@%p1 bra L;\nbar.sync 0;\n"
+		"st.shared.u32 [other], %r4;\nbar.sync 0;\nret;",
+		"14"},
 	{"a value picked by a guard may be the old one",
 		"LD: ld.shared.u32 %r1, [tile];\nmov.u32 %r2, 0;\n@%p1 mov.u32 %r2, %r1;\n"
 		"st.shared.u32 [other], %r2;\nbar.sync 0;\nst.shared.u32 [other], %r1;\nret;",
