@@ -72,6 +72,105 @@ struct value operation_and(const struct operation *op, const struct value *a, co
 	return with_alignment(op->e.values, a, b, range_and(a, b, op->type.bits));
 }
 
+static uint64_t ones(uint32_t bits)
+{
+	return bits >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
+}
+
+/* The bits that a number's set says may be ones. */
+static uint64_t bits_of_value(struct value v, uint32_t bits)
+{
+	if (range_is_empty(&v))
+		return 0;
+	v = range_unsigned(&v, bits);
+	if (v.base != BASE_NUMBER || v.lo < 0 || v.hi > VALUE_FAR)
+		return ones(bits);
+	if (v.lo == v.hi)
+		return (uint64_t)v.lo;
+	uint32_t zeros = range_trailing_zeros(&v);
+	uint64_t below = v.hi ? ~UINT64_C(0) >> __builtin_clzll((uint64_t)v.hi) : 0;
+
+	return below & ~ones(zeros < 63 ? zeros : 63);
+}
+
+/* The bits of a register of `bits` bits that may be ones, told from the instructions that made it: a set
+ * with one stride does not say that (x & 7) | (y & 0x180) lacks the bits in between. Each instruction's
+ * answer is cut to what its own set allows; what is assumed of those sets is added. */
+static uint64_t possible_bits(const struct values *vs, const struct operand *o, uint32_t bits,
+	uint32_t depth, uint32_t *assumptions)
+{
+	int64_t c;
+
+	if (trips_constant_of(vs, o, &c))
+		return (uint64_t)c & ones(bits);
+	uint32_t node = trips_plain_node(vs, o);
+
+	if (node == NONE || node_bits(vs, node) != bits)
+		return ones(bits);
+	const struct node *n = &vs->ssa.nodes[node];
+	uint64_t most = bits_of_value(vs->at[node], bits), x;
+
+	*assumptions |= vs->at[node].assumptions;
+	if (!depth || n->kind != NODE_DEF || n->previous != NONE)
+		return most;
+	const struct insn *insn = &vs->fn->insns[n->insn];
+	const struct operand *a = insn_source(vs->fn, insn, 0), *b = insn_source(vs->fn, insn, 1);
+	struct type type = insn_type(insn, 0), from = insn_type(insn, 1);
+
+	if (type.bits != bits || type.is_float ||
+		insn_operand(vs->fn, insn, 0)->kind != OPERAND_REG)
+		return most;
+	switch (insn->op) {
+	case OP_mov:
+		return most & possible_bits(vs, a, bits, depth - 1, assumptions);
+	case OP_and:
+		return most & possible_bits(vs, a, bits, depth - 1, assumptions) &
+		       possible_bits(vs, b, bits, depth - 1, assumptions);
+	case OP_or:
+	case OP_xor:
+		return most & (possible_bits(vs, a, bits, depth - 1, assumptions) |
+				      possible_bits(vs, b, bits, depth - 1, assumptions));
+	case OP_shl:
+		if (!trips_constant_of(vs, b, &c) || c < 0 || c >= (int64_t)bits)
+			return most;
+		return most & possible_bits(vs, a, bits, depth - 1, assumptions) << c;
+	case OP_shr:
+		if (!trips_constant_of(vs, b, &c) || c < 0 || c >= (int64_t)bits)
+			return most;
+		x = possible_bits(vs, a, bits, depth - 1, assumptions);
+		if (type.is_signed && x >> (bits - 1))
+			return most;
+		return most & x >> c;
+	case OP_cvt:
+		if (from.is_float || from.is_signed || from.bits > bits || from.bits < 32 ||
+			insn_has(insn, MOD_sat))
+			return most;
+		return most & possible_bits(vs, a, from.bits, depth - 1, assumptions);
+	default:
+		return most;
+	}
+}
+
+/* The two sources of an or or xor certainly have no one in common: then it is their sum. */
+static bool have_no_bit_in_common(const struct operation *op, const struct value *a,
+	const struct value *b, uint32_t *assumptions)
+{
+	const struct values *vs = op->e.values;
+	const uint32_t depth = 5;
+	uint32_t used = 0;
+
+	if ((op->insn->op != OP_or && op->insn->op != OP_xor) || a->base != BASE_NUMBER ||
+		b->base != BASE_NUMBER || a->lo == a->hi || b->lo == b->hi)
+		return false;
+	uint64_t x = possible_bits(
+		vs, insn_source(vs->fn, op->insn, 0), op->type.bits, depth, &used);
+
+	if (x & possible_bits(vs, insn_source(vs->fn, op->insn, 1), op->type.bits, depth, &used))
+		return false;
+	*assumptions |= used;
+	return true;
+}
+
 struct value operation_or(const struct operation *op, const struct value *a, const struct value *b)
 {
 	if (has_descriptor(a, b))
@@ -79,6 +178,14 @@ struct value operation_or(const struct operation *op, const struct value *a, con
 						  : descriptor_or(op->e.values, b, a);
 	if (a->base == BASE_DESCRIPTOR || b->base == BASE_DESCRIPTOR)
 		return any(op->type.bits);
+	uint32_t assumptions = 0;
+
+	if (have_no_bit_in_common(op, a, b, &assumptions)) {
+		struct value both = range_add(a, b, op->type.bits);
+
+		both.assumptions |= assumptions;
+		return both;
+	}
 	return with_alignment(op->e.values, a, b, range_or(a, b, op->type.bits));
 }
 
@@ -86,6 +193,14 @@ struct value operation_xor(const struct operation *op, const struct value *a, co
 {
 	if (a->base == BASE_DESCRIPTOR || b->base == BASE_DESCRIPTOR)
 		return any(op->type.bits);
+	uint32_t assumptions = 0;
+
+	if (have_no_bit_in_common(op, a, b, &assumptions)) {
+		struct value both = range_add(a, b, op->type.bits);
+
+		both.assumptions |= assumptions;
+		return both;
+	}
 	return with_alignment(op->e.values, a, b, range_xor(a, b, op->type.bits));
 }
 
