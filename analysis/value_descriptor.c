@@ -43,8 +43,15 @@ static struct value with_kind(struct values *vs, const struct value *v, struct d
 struct value descriptor_from_address(struct values *vs, const struct value *v)
 {
 	struct descriptor_kind kind = {v->base, v->space, true, v->id, v->aux, 0};
+	struct value start = *v;
 
-	return with_kind(vs, v, kind);
+	/* the field has no bits for an address inside 16 bytes */
+	if ((v->lo % 16 || v->stride % 16) && v->lo > -VALUE_FAR && v->hi < VALUE_FAR) {
+		start.lo &= -16;
+		start.hi &= -16;
+		start.stride = start.lo == start.hi ? 0 : 16;
+	}
+	return with_kind(vs, &start, kind);
 }
 
 static struct descriptor_kind kind_of(const struct values *vs, const struct value *v)
