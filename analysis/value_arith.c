@@ -24,7 +24,13 @@ static struct value sum(const struct operation *op, const struct value *a, const
 static struct value difference(
 	const struct operation *op, const struct value *a, const struct value *b)
 {
-	struct value zero = range_constant(0);
+	const struct values *vs = op->e.values;
+	struct value zero = range_constant(0), moved;
+	uint32_t x = trips_plain_node(vs, insn_source(vs->fn, op->insn, 0)),
+		 y = trips_plain_node(vs, insn_source(vs->fn, op->insn, 1));
+
+	if (op->insn->op == OP_sub && x != NONE && y != NONE && trips_distance(vs, x, y, &moved))
+		return moved;
 
 	if (a->base == BASE_DESCRIPTOR || b->base == BASE_DESCRIPTOR) {
 		struct value minus = range_sub(&zero, b, 64);
@@ -217,8 +223,11 @@ struct value operation_arithmetic(const struct operation *op)
 	case OP_sub:
 		if (lockstep_evaluate(op->e, op->insn, &v))
 			return v;
-		if (idiom_difference(op->e, insn_source(op->e.values->fn, op->insn, 0),
-			    insn_source(op->e.values->fn, op->insn, 1), &v)) {
+		if (idiom_difference(op->e,
+			    (const struct operand *const[]){
+				    insn_source(op->e.values->fn, op->insn, 0),
+				    insn_source(op->e.values->fn, op->insn, 1)},
+			    (const struct value[]){a, b}, &v)) {
 			b = difference(op, &a, &b);
 			return range_meet(&b, &v, op->type.bits);
 		}

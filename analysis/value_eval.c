@@ -274,15 +274,45 @@ static struct value join_inputs(struct values *vs, uint32_t node, bool around)
 	return out;
 }
 
+/* By what the loop ends at, for each way into it; false: not known. */
+static bool bound_by_end(struct values *vs, uint32_t node, struct value *out)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+	const struct block *block = &vs->cfg->blocks[n->block];
+	struct constraint room[CONTEXT_MAX];
+
+	*out = range_empty();
+	for (uint32_t k = 0; k < block->pred.n; k++) {
+		uint32_t input = vs->ssa.inputs[n->input + k], fuel = 64;
+		struct context context = {.v = room};
+		struct evaluation e = {vs, &context, 6, &fuel};
+		struct value v;
+
+		if (trips_is_back_edge(vs, n->block, k))
+			continue;
+		context_at_edge(vs, block->pred.v[k], n->block, &context);
+		context_begin(vs, &context, 0);
+		v = evaluate_register(e, input);
+		if (!trips_bound_by_end(e, node, &v, &v))
+			return false;
+		*out = values_join(vs, out, &v, node_bits(vs, node));
+	}
+	return true;
+}
+
 static struct value evaluate_phi(struct values *vs, uint32_t node)
 {
 	struct value start, bound, out;
 
-	if (trips_counters(vs, node) == NONE)
+	if (!trips_are_bounded(vs, node))
 		return join_inputs(vs, node, true);
-	start = join_inputs(vs, node, false);
-	if (!trips_bound(vs, node, &start, &bound))
-		return join_inputs(vs, node, true);
+	if (!trips_end_is_near(vs, node) || !bound_by_end(vs, node, &bound)) {
+		if (!trips_know_rounds(vs, node))
+			return join_inputs(vs, node, true);
+		start = join_inputs(vs, node, false);
+		if (!trips_bound(vs, node, &start, &bound))
+			return join_inputs(vs, node, true);
+	}
 	if (!vs->narrowing || range_is_empty(&bound))
 		return bound;
 	out = join_inputs(vs, node, true);

@@ -87,11 +87,12 @@ static bool is_low_half(const struct insn *insn)
 	       !insn_type(insn, 1).is_float && !insn_has(insn, MOD_sat);
 }
 
-static struct value reading(const struct walker *w, const struct operand *o, bool is_signed)
+static struct value reading(
+	const struct walker *w, const struct operand *o, uint32_t bits, bool is_signed)
 {
 	struct value v = evaluate_operand(w->e, 0, o);
 
-	return is_signed ? range_signed(&v, 32) : range_unsigned(&v, 32);
+	return is_signed ? range_signed(&v, bits) : range_unsigned(&v, bits);
 }
 
 /* floor(v * factor / 2^shift) == floor(v / d) for 0 <= v <= most? */
@@ -102,6 +103,18 @@ static bool divides(uwide factor, uint32_t shift, uint64_t d, uint64_t most)
 	if (!d || product < power)
 		return false;
 	return (uwide)most * (product - power) < power;
+}
+
+/* floor(v * factor / 2^shift), and one more where v is negative, is v / d cut towards zero for all v of
+ * 32 bits? With factor * d = 2^shift + excess, v * factor / 2^shift lies v * excess / (d * 2^shift)
+ * away from v / d. For v >= 0 that must stay below the 1 / d that is left up to the next integer;
+ * for v < 0 it may be as much, but not nothing, since a multiple of d is to be cut to the integer
+ * below. */
+static bool divides_signed(uwide factor, uint32_t shift, uint64_t d)
+{
+	uwide power = (uwide)1 << shift, product = factor * d;
+
+	return product > power && (product - power) << 31 <= power;
 }
 
 /* The upper half of x * factor, unsigned: mul.hi, or mul.wide shifted by 32. */
@@ -160,6 +173,63 @@ static bool is_long_quotient(
 	return divides(((uwide)1 << 32) + (uint32_t)factor, (uint32_t)k + 33, d, UINT32_MAX);
 }
 
+/* Behind a conversion from 32 bits to 16 that loses nothing: its source, else the operand itself. */
+static const struct operand *before_narrowing(const struct walker *w, const struct operand *o)
+{
+	uint32_t node;
+	const struct insn *insn = definition(w, o, &node);
+
+	if (!insn || insn->op != OP_cvt || insn_type(insn, 0).bits != 16 ||
+		insn_type(insn, 1).bits != 32 || insn_type(insn, 0).is_float ||
+		insn_type(insn, 1).is_float)
+		return o;
+	const struct operand *from = insn_source(w->fn, insn, 0);
+	struct value v = reading(w, from, 32, false);
+
+	return v.base == BASE_NUMBER && v.hi <= UINT16_MAX ? from : o;
+}
+
+/* The operand is x (node), or its low bits where x has no others. */
+static bool is_same_number(const struct walker *w, const struct operand *o, uint32_t x, uint32_t bits)
+{
+	uint32_t node;
+	int64_t mask;
+
+	if (root(w, o) == x)
+		return true;
+	const struct insn *insn = definition(w, o, &node);
+
+	if (!insn || insn->op != OP_and || insn_type(insn, 0).bits != bits ||
+		root(w, insn_source(w->fn, insn, 0)) != x ||
+		!constant(w, insn_source(w->fn, insn, 1), &mask) || mask <= 0 || (mask & (mask + 1)))
+		return false;
+	struct value v = reading(w, insn_source(w->fn, insn, 0), bits, false);
+
+	return v.base == BASE_NUMBER && v.hi <= mask;
+}
+
+/* (x * factor) >> k for x of 16 bits, as compilers divide counters that they know to be small. */
+static bool is_short_quotient(
+	const struct walker *w, const struct operand *o, uint32_t x, uint64_t d)
+{
+	uint32_t node;
+	int64_t k, factor;
+	const struct insn *shift = definition(w, before_narrowing(w, o), &node);
+
+	if (!shift || shift->op != OP_shr || insn_type(shift, 0).is_signed ||
+		insn_type(shift, 0).bits != 32 ||
+		!constant(w, insn_source(w->fn, shift, 1), &k) || k < 16 || k > 31)
+		return false;
+	const struct insn *mul = definition(w, insn_source(w->fn, shift, 0), &node);
+
+	if (!mul || mul->op != OP_mul || !insn_has(mul, MOD_wide) || insn_type(mul, 0).bits != 16 ||
+		insn_type(mul, 0).is_signed ||
+		!is_same_number(w, insn_source(w->fn, mul, 0), x, 16) ||
+		!constant(w, insn_source(w->fn, mul, 1), &factor))
+		return false;
+	return divides((uint16_t)factor, (uint32_t)k, d, UINT16_MAX);
+}
+
 /* The operand is the quotient of x (node) by d: in *is_signed whether x is read as signed. */
 static bool is_quotient(
 	const struct walker *w, const struct operand *o, uint32_t x, uint64_t d, bool *is_signed)
@@ -171,7 +241,7 @@ static bool is_quotient(
 	*is_signed = false;
 	if (!insn)
 		return false;
-	if (is_long_quotient(w, o, x, d))
+	if (is_long_quotient(w, o, x, d) || is_short_quotient(w, o, x, d))
 		return true;
 	if (is_low_half(insn)) /* of the upper half of a wide product */
 		insn = definition(w, insn_source(w->fn, insn, 0), &node);
@@ -231,23 +301,23 @@ static bool is_quotient(
 
 	if (*is_signed)
 		return (int32_t)factor > 0 && shift < 64 &&
-		       divides((uint32_t)factor, shift, d, UINT64_C(1) << 31);
-	struct value v = reading(w, a, false);
+		       divides_signed((uint32_t)factor, shift, d);
+	struct value v = reading(w, a, 32, false);
 
 	return shift < 100 && !range_is_empty(&v) &&
 	       divides((uint32_t)factor, shift, d, (uint64_t)v.hi);
 }
 
-/* a - q * d */
+/* a - q * d, in `bits` bits */
 static bool remainder_of(const struct walker *w, const struct operand *a, const struct operand *q,
-	int64_t d, struct value *out)
+	int64_t d, uint32_t bits, struct value *out)
 {
 	uint32_t x = root(w, a);
 	bool is_signed;
 
 	if (x == NONE || d <= 0 || d > INT32_MAX || !is_quotient(w, q, x, (uint64_t)d, &is_signed))
 		return false;
-	struct value v = reading(w, a, is_signed), divisor = range_constant(d);
+	struct value v = reading(w, a, bits, is_signed), divisor = range_constant(d);
 
 	*out = range_rem(&v, &divisor);
 	return true;
@@ -271,7 +341,7 @@ static bool rounding_of(const struct walker *w, const struct operand *a,
 	if (!k || k > 30 ||
 		bits != (uint32_t)(((UINT64_C(1) << top) - 1) & ~((UINT64_C(1) << k) - 1)))
 		return false;
-	struct value sum = reading(w, y, false), bias = range_constant(0);
+	struct value sum = reading(w, y, 32, false), bias = range_constant(0);
 
 	if (top < 32 && (range_is_empty(&sum) || sum.hi >= INT64_C(1) << top))
 		return false; /* the mask cuts off more than low bits */
@@ -291,7 +361,7 @@ static bool rounding_of(const struct walker *w, const struct operand *a,
 		}
 		if (!q || root(w, p) != x)
 			return false;
-		bias = reading(w, q, false);
+		bias = reading(w, q, 32, false);
 	}
 	/* a - (y - y mod 2^k) = (y mod 2^k) - bias */
 	struct value full = evaluate_operand(w->e, 0, y), low = range_unsigned(&full, k);
@@ -302,24 +372,54 @@ static bool rounding_of(const struct walker *w, const struct operand *a,
 	return true;
 }
 
-bool idiom_difference(
-	struct evaluation e, const struct operand *a, const struct operand *b, struct value *out)
+/* x - (x & (2^k - 1)), where the second operand is the mask's result: x rounded down to 2^k. `v` is what
+ * x can hold. */
+static bool rounded_down(const struct walker *w, const struct operand *x, const struct operand *low,
+	const struct value *v, struct value *out)
 {
+	uint32_t node, of = root(w, x);
+	const struct insn *insn = definition(w, low, &node);
+	int64_t mask;
+
+	if (of == NONE || !insn || insn->op != OP_and || insn_type(insn, 0).bits != 32 ||
+		root(w, insn_source(w->fn, insn, 0)) != of ||
+		!constant(w, insn_source(w->fn, insn, 1), &mask) || mask <= 0 ||
+		mask >= INT64_C(1) << 30 || (mask & (mask + 1)))
+		return false;
+	struct value number = range_signed(v, 32), cleared = range_constant(~mask);
+
+	if (number.base != BASE_NUMBER)
+		return false;
+	*out = range_and(&number, &cleared, 32);
+	return true;
+}
+
+bool idiom_difference(struct evaluation e, const struct operand *const sources[2],
+	const struct value values[2], struct value *out)
+{
+	const struct operand *a = sources[0], *b = sources[1];
 	struct walker w = {e, e.values->fn};
 	uint32_t node;
 	const struct insn *insn = definition(&w, b, &node);
+	struct value zero = range_constant(0), down;
 	int64_t d;
 
+	if (rounded_down(&w, b, a, &values[1], &down)) { /* (x & (2^k - 1)) - x */
+		*out = range_sub(&zero, &down, 32);
+		return true;
+	}
 	if (!insn)
 		return false;
 	if (insn->op == OP_and)
-		return rounding_of(&w, a, insn, out);
-	if (insn->op == OP_mul && insn_has(insn, MOD_lo) && insn_type(insn, 0).bits == 32 &&
+		return rounded_down(&w, a, b, &values[0], out) || rounding_of(&w, a, insn, out);
+	uint32_t bits = insn_type(insn, 0).bits;
+
+	if (insn->op == OP_mul && insn_has(insn, MOD_lo) && (bits == 32 || bits == 16) &&
 		constant(&w, insn_source(w.fn, insn, 1), &d))
-		return remainder_of(&w, a, insn_source(w.fn, insn, 0), d, out);
+		return remainder_of(&w, a, insn_source(w.fn, insn, 0), d, bits, out);
 	if (insn->op == OP_shl && insn_type(insn, 0).bits == 32 &&
 		constant(&w, insn_source(w.fn, insn, 1), &d) && d > 0 && d < 31)
-		return remainder_of(&w, a, insn_source(w.fn, insn, 0), INT64_C(1) << d, out);
+		return remainder_of(&w, a, insn_source(w.fn, insn, 0), INT64_C(1) << d, 32, out);
 	return false;
 }
 
@@ -333,7 +433,7 @@ bool idiom_multiply_add(struct evaluation e, const struct insn *insn, struct val
 	if (!a || !insn_has(insn, MOD_lo) || insn_type(insn, 0).bits != 32 || !constant(&w, f, &d))
 		return false;
 	d = (int32_t)d;
-	return d < 0 && remainder_of(&w, a, q, -d, out);
+	return d < 0 && remainder_of(&w, a, q, -d, 32, out);
 }
 
 /* x & (2^k - 1), compared with zero by the predicate: gives x's operand and k. */

@@ -58,6 +58,15 @@ struct trip { /* a phi of a loop's head that steps by a constant */
 	int64_t step;
 	bool counts;   /* the loop ends by it */
 	uint32_t next; /* another counter of the same head, or NONE */
+	uint32_t end;  /* index of what ends the loop when the phi reaches it, or NONE */
+	uint64_t rounds; /* at most so many back to the head, or UINT64_MAX; then it starts in */
+	uint32_t root;	 /* this node */
+	int64_t first;	 /* plus this */
+};
+
+struct trip_end { /* the loop ends in the round in which phi + step + added == other + constant */
+	int64_t step, constant;
+	uint32_t added, other; /* nodes from outside the loop, or NONE */
 };
 
 struct values {
@@ -92,6 +101,8 @@ struct values {
 			    */
 	struct trip *trips;
 	uint32_t ntrips;
+	struct trip_end *ends;
+	uint32_t nends;
 	uint32_t *trip_of;  /* by node: index of its trip, or NONE */
 	uint32_t *counters; /* by block: the trip of a counter of this head, or NONE */
 	bool narrowing;	    /* the solver has a solution and makes it better */
@@ -161,8 +172,8 @@ struct value evaluate_node(struct evaluation, uint32_t node);
 struct value evaluate_definition(struct evaluation, uint32_t node);
 
 /* value_idiom.c: remainders computed as differences */
-bool idiom_difference(
-	struct evaluation, const struct operand *a, const struct operand *b, struct value *);
+bool idiom_difference(struct evaluation, const struct operand *const sources[2],
+	const struct value values[2], struct value *);
 bool idiom_multiply_add(struct evaluation, const struct insn *, struct value *);
 
 /* value_lockstep.c: sums of two registers that move in step */
@@ -224,11 +235,30 @@ uint32_t trips_step_back(const struct values *, uint32_t node, int64_t *step);
 /* The phi that `node` is a constant away from. */
 uint32_t trips_phi_below(const struct values *, uint32_t node, int64_t *step);
 void trips_find(struct values *);
+/* The loop of a phi that has a trip ends by it. */
+void trips_count_by(struct values *, uint32_t phi);
+bool trips_in_loop(const struct cfg *, uint32_t block, uint32_t head);
 bool trips_is_back_edge(const struct values *, uint32_t block, uint32_t k);
 /* The first counter whose rounds bound a phi, or NONE; the others follow by `next`. */
 uint32_t trips_counters(const struct values *, uint32_t phi);
+/* Something may bound the phi but what its inputs hold. */
+bool trips_are_bounded(const struct values *, uint32_t phi);
+bool trips_know_rounds(const struct values *, uint32_t phi);
 /* What a phi can hold that starts in `start`, by the rounds of its loop; false: not known. */
 bool trips_bound(struct values *, uint32_t phi, const struct value *start, struct value *);
+
+/* value_ends.c */
+void trips_find_ends(struct values *);
+/* What a phi ends its loop by, or NULL. */
+const struct trip_end *trips_end(const struct values *, uint32_t phi);
+/* It is a number of so few that it is worth while to look at the ways into the loop. */
+bool trips_end_is_near(const struct values *, uint32_t phi);
+/* What the phi can hold that enters its loop in `start`, in the context of that way; false: not known. */
+bool trips_bound_by_end(
+	struct evaluation, uint32_t phi, const struct value *start, struct value *);
+
+/* a - b, where a moves by a known number of rounds from b or a constant beside it; false: it does not. */
+bool trips_distance(const struct values *, uint32_t a, uint32_t b, struct value *);
 
 /* value_quiet.c: fills `meeting' and `quiet'. */
 void values_find_quiet(struct values *);

@@ -223,6 +223,12 @@ static void read_phi(struct uses *uses, const struct node *n)
 	uses->counts = true;
 	for (uint32_t k = 0; k < vs->cfg->blocks[n->block].pred.n; k++)
 		push_read(uses, vs->ssa.inputs[n->input + k]);
+	const struct trip_end *end = trips_end(vs, uses->user);
+
+	if (end) {
+		push_read(uses, end->added);
+		push_read(uses, end->other);
+	}
 	for (uint32_t c = trips_counters(vs, uses->user); c != NONE; c = vs->trips[c].next)
 		push_read(uses, vs->trips[c].node);
 }

@@ -288,7 +288,7 @@ static void solve_all(struct solver *s)
 	} else {
 		vs->narrowing = true;
 		for (uint32_t i = 0; i < vs->nsolved; i++)
-			if (trips_counters(vs, i) != NONE)
+			if (trips_are_bounded(vs, i))
 				s->looked[i] = 0; /* from now on evaluated in another way */
 		narrow(s);
 		vs->narrowing = false;

@@ -136,7 +136,7 @@ static bool find_step(const struct values *vs, uint32_t phi, int64_t *step)
 	return ways && s;
 }
 
-static bool in_loop(const struct cfg *cfg, uint32_t block, uint32_t head)
+bool trips_in_loop(const struct cfg *cfg, uint32_t block, uint32_t head)
 {
 	for (uint32_t h = cfg->blocks[block].loop_head; h != NONE; h = cfg->blocks[h].outer_head)
 		if (h == head)
@@ -147,9 +147,21 @@ static bool in_loop(const struct cfg *cfg, uint32_t block, uint32_t head)
 static bool leaves(const struct cfg *cfg, uint32_t block, uint32_t head)
 {
 	for (uint32_t k = 0; k < cfg->blocks[block].succ.n; k++)
-		if (!in_loop(cfg, cfg->blocks[block].succ.v[k], head))
+		if (!trips_in_loop(cfg, cfg->blocks[block].succ.v[k], head))
 			return true;
 	return false;
+}
+
+void trips_count_by(struct values *vs, uint32_t phi)
+{
+	struct trip *trip = &vs->trips[vs->trip_of[phi]];
+	uint32_t head = vs->ssa.nodes[phi].block;
+
+	if (trip->counts)
+		return;
+	trip->counts = true;
+	trip->next = vs->counters[head];
+	vs->counters[head] = vs->trip_of[phi];
 }
 
 /* Marks what a branch of `block` compares, through predicate logic. */
@@ -174,14 +186,10 @@ static void mark_compared(struct values *vs, uint32_t block, uint32_t predicate,
 
 		if (phi == NONE || vs->trip_of[phi] == NONE)
 			continue;
-		struct trip *trip = &vs->trips[vs->trip_of[phi]];
 		uint32_t head = vs->ssa.nodes[phi].block;
 
-		if (trip->counts || !in_loop(vs->cfg, block, head) || !leaves(vs->cfg, block, head))
-			continue;
-		trip->counts = true;
-		trip->next = vs->counters[head];
-		vs->counters[head] = vs->trip_of[phi];
+		if (trips_in_loop(vs->cfg, block, head) && leaves(vs->cfg, block, head))
+			trips_count_by(vs, phi);
 	}
 }
 
@@ -192,7 +200,8 @@ void trips_find(struct values *vs)
 	vs->trip_of = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
 	vs->counters = ARENA_NEW(vs->arena, uint32_t, vs->cfg->n + 1);
 	for (uint32_t node = 0; node < vs->nsolved; node++) {
-		struct trip trip = {.node = node, .next = NONE};
+		struct trip trip = {
+			.node = node, .next = NONE, .end = NONE, .rounds = UINT64_MAX};
 
 		vs->trip_of[node] = NONE;
 		if (vs->ssa.nodes[node].kind != NODE_PHI || !find_step(vs, node, &trip.step))
@@ -210,6 +219,7 @@ void trips_find(struct values *vs)
 			vs->fn->insns[last].guard != NONE)
 			mark_compared(vs, b, vs->ssa.guard_of[last], 3);
 	}
+	trips_find_ends(vs);
 }
 
 uint32_t trips_counters(const struct values *vs, uint32_t phi)
@@ -218,6 +228,11 @@ uint32_t trips_counters(const struct values *vs, uint32_t phi)
 
 	return trip == NONE || vs->trips[trip].counts ? NONE
 						      : vs->counters[vs->ssa.nodes[phi].block];
+}
+
+bool trips_are_bounded(const struct values *vs, uint32_t phi)
+{
+	return trips_counters(vs, phi) != NONE || trips_end(vs, phi);
 }
 
 /* The rounds that one counter allows, or more than MOST_ROUNDS. */
@@ -238,19 +253,36 @@ static uint64_t rounds_of(const struct values *vs, const struct trip *counter)
 	return width / step;
 }
 
-bool trips_bound(struct values *vs, uint32_t phi, const struct value *start, struct value *out)
+/* The most rounds that come back to the head of a phi's loop, and what that rests on. */
+static uint64_t most_rounds(const struct values *vs, uint32_t phi, uint32_t *assumptions)
 {
-	uint64_t rounds = UINT64_MAX;
-	uint32_t assumptions = 0;
+	uint64_t rounds = vs->trips[vs->trip_of[phi]].rounds;
 
+	if (rounds != UINT64_MAX)
+		return rounds;
 	for (uint32_t c = trips_counters(vs, phi); c != NONE; c = vs->trips[c].next) {
-		uint64_t most = rounds_of(vs, &vs->trips[c]);
+		bool known = vs->trips[c].rounds != UINT64_MAX;
+		uint64_t most = known ? vs->trips[c].rounds : rounds_of(vs, &vs->trips[c]);
 
 		if (most >= rounds)
 			continue;
 		rounds = most;
-		assumptions = vs->at[vs->trips[c].node].assumptions;
+		*assumptions = known ? 0 : vs->at[vs->trips[c].node].assumptions;
 	}
+	return rounds;
+}
+
+bool trips_know_rounds(const struct values *vs, uint32_t phi)
+{
+	uint32_t ignored;
+
+	return vs->trip_of[phi] != NONE && most_rounds(vs, phi, &ignored) <= MOST_ROUNDS;
+}
+
+bool trips_bound(struct values *vs, uint32_t phi, const struct value *start, struct value *out)
+{
+	uint32_t assumptions = 0;
+	uint64_t rounds = most_rounds(vs, phi, &assumptions);
 	int64_t step = vs->trips[vs->trip_of[phi]].step;
 
 	if (rounds > MOST_ROUNDS || step > INT32_MAX || step < INT32_MIN)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "integers.h"
 
+#include "integer_forms.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -491,6 +493,21 @@ static void lockstep_loop(struct writer *w, uint32_t depth)
 	put(w, "@%%p9 bra N%u;\n", label);
 }
 
+/* A pointer beside a counter whose loop ends at a number. The registers of the form are kept apart from
+ * those of its body, which may use it again. */
+static void ended_loop(struct writer *w)
+{
+	struct ended_loop l;
+	uint32_t beside = 34 + w->labels % 6;
+
+	put(w, "mov.b32 %%r%u, tile;\n", beside);
+	form_open_ended_loop(w, &l, 24 + w->counters++ % 10, 3 + pick(w, REGS - 3));
+	put(w, "shl.b32 %%r48, %%r%u, %u;\nmov.u32 %%r49, tile;\nadd.s32 %%r48, %%r48, %%r49;\n", l.counter, pick(w, 4));
+	put(w, "st.shared.u32 [%%r48], %%r0;\nadd.s32 %%r%u, %%r%u, %u;\n", beside, beside, 4u << pick(w, 4));
+	put(w, "add.s32 %%r49, %%r%u, 8;\nst.shared.u32 [%%r49], %%r0;\n", beside);
+	form_close_ended_loop(w, &l);
+}
+
 static void branch(struct writer *w, uint32_t depth)
 {
 	uint32_t label = w->labels++, p = pick(w, 5);
@@ -515,6 +532,8 @@ static void block(struct writer *w, uint32_t depth)
 		w->left--;
 		if (kind == 0 && depth < 3 && pick(w, 3))
 			loop(w, depth);
+		else if (kind == 0 && depth < 3 && !pick(w, 3))
+			ended_loop(w);
 		else if (kind == 0 && depth < 3 && pick(w, 2))
 			lockstep_loop(w, depth);
 		else if (kind == 0 && depth < 3)
@@ -525,8 +544,14 @@ static void block(struct writer *w, uint32_t depth)
 			store(w);
 		else if (kind == 5)
 			compare(w, pick(w, 5));
+		else if (kind == 6 && !pick(w, 4))
+			form_short_remainder(w, pick(w, REGS), pick(w, REGS));
 		else if (kind == 6)
 			remainder_of(w);
+		else if (kind == 10 && !pick(w, 3))
+			form_fields(w, pick(w, REGS), pick(w, REGS), pick(w, REGS));
+		else if (kind == 10 && !pick(w, 5))
+			form_rounded(w, pick(w, REGS), pick(w, REGS));
 		else if (kind == 7 && !pick(w, 3))
 			aligned(w);
 		else if (kind == 8 && w->local)

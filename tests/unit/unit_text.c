@@ -13,7 +13,7 @@
 static const char head[] = ".version 8.6\n.target sm_90a\n.address_size 64\n"
 			   ".global .align 128 .b8 source[512];\n.global .align 128 .b8 drain[512];\n"
 			   ".visible .entry k(.param .u64 out)\n.maxntid 128, 1, 1\n{\n"
-			   ".reg .pred %p<10>;\n.reg .b32 %r<50>;\n.reg .b64 %rd<20>;\n"
+			   ".reg .pred %p<10>;\n.reg .b16 %h<4>;\n.reg .b32 %r<50>;\n.reg .b64 %rd<20>;\n"
 			   ".reg .f32 %f<20>;\n.shared .align 1024 .b8 tile[2048];\n"
 			   ".shared .align 128 .b8 other[512];\n.shared .align 8 .b64 full;\n"
 			   ".shared .align 8 .b64 empty;\n.local .align 16 .b8 depot[64];\n";
