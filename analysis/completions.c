@@ -77,6 +77,9 @@ static void add_init(struct completions *c, uint32_t insn, const struct operand 
 static void collect(struct completions *c, uint32_t insn)
 {
 	const struct effect *e = &c->unit->effects[insn];
+
+	if (e->sync == SYNC_NONE && e->known && !e->is_call)
+		return;
 	const struct operand *o = object_operand(c->unit, insn);
 	bool arrives = e->sync == SYNC_MBAR_ARRIVE || e->sync == SYNC_CPASYNC_ARRIVE ||
 		       e->sync == SYNC_TCGEN05_COMMIT;

@@ -87,15 +87,15 @@ static void tabulate(struct loads *l)
 	struct arena *arena = l->unit->arena;
 	struct insn_regs regs = {0};
 
-	l->regs = ARENA_NEW(arena, struct insn_range, fn->ninsns);
+	l->regs = ARENA_UNSET(arena, struct insn_range, fn->ninsns);
 	for (uint32_t i = 0; i < fn->ninsns; i++) {
 		regs_of(fn, &fn->insns[i], arena, &regs);
 		uint32_t *v = ARENA_UNSET(arena, uint32_t, regs.defs.n + regs.uses.n);
 
-		if (regs.defs.n)
-			memcpy(v, regs.defs.v, regs.defs.n * sizeof(*v));
-		if (regs.uses.n)
-			memcpy(v + regs.defs.n, regs.uses.v, regs.uses.n * sizeof(*v));
+		for (uint32_t k = 0; k < regs.defs.n; k++)
+			v[k] = regs.defs.v[k];
+		for (uint32_t k = 0; k < regs.uses.n; k++)
+			v[regs.defs.n + k] = regs.uses.v[k];
 		l->regs[i] = (struct insn_range){v, v + regs.defs.n, regs.defs.n, regs.uses.n, 0};
 	}
 }
@@ -197,7 +197,8 @@ static void liveness(struct loads *l)
 
 			bits_copy(live, l->live_out[b]);
 			for (uint32_t i = block->first + block->count; i-- > block->first;)
-				live_before(l, i, live);
+				if (l->regs[i].fold)
+					live_before(l, i, live);
 			for (uint32_t i = 0; i < block->pred.n; i++)
 				changed |= bits_or(l->live_out[block->pred.v[i]], live);
 		}
@@ -207,6 +208,8 @@ static void liveness(struct loads *l)
 
 		bits_copy(live, l->live_out[b]);
 		for (uint32_t i = block->first + block->count; i-- > block->first;) {
+			if (!l->stops[i])
+				continue;
 			live_before(l, i, live);
 			if (!is_asked(l->unit, i))
 				continue;

@@ -9,6 +9,7 @@
 #include "analysis/pairing.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define OBJECT_BYTES 8
 
@@ -16,6 +17,7 @@ struct object {
 	uint32_t site;
 	bool known; /* there is an operand that names it */
 	bool fixed; /* a constant offset inside its variable, with no assumption */
+	bool again; /* of waits: the address is that of the one before it */
 	struct access access;
 };
 
@@ -78,6 +80,12 @@ static int by_place(const void *a, const void *b)
 	return order ? order : by_number(x->site, y->site);
 }
 
+static bool is_same_address(const struct object *x, const struct object *y)
+{
+	return x->known && y->known && x->access.object == y->access.object &&
+	       !memcmp(&x->access.address, &y->access.address, sizeof(x->access.address));
+}
+
 static struct waits collect_waits(struct pairing *p)
 {
 	struct handoffs *h = p->h;
@@ -93,12 +101,14 @@ static struct waits collect_waits(struct pairing *p)
 		w.v[w.n] = object_of(p->unit, a, insn);
 		if (!completions)
 			completions = completions_prepare(p->unit);
-		if (w.v[w.n].known && completions_none_heard(completions, insn,
-					      &w.v[w.n].access, &h->assumptions))
+		if (w.v[w.n].known && completions_none_heard(
+					      completions, insn, &w.v[w.n].access, &h->assumptions))
 			continue;
 		w.fixed += w.v[w.n++].fixed;
 	}
 	qsort(w.v, w.n, sizeof(*w.v), by_place);
+	for (uint32_t i = 1; i < w.n; i++)
+		w.v[i].again = is_same_address(&w.v[i - 1], &w.v[i]);
 	return w;
 }
 
@@ -167,18 +177,23 @@ static int by_site(const void *a, const void *b)
 static void pair_arrive(struct pairing *p, struct waits *w, const struct object *arrive)
 {
 	struct handoffs *h = p->h;
-	uint32_t n = 0;
+	uint32_t n = 0, last = NONE;
+	bool may = true;
 
 	w->nasked = 0;
 	if (arrive->fixed)
 		ask_near(w, arrive);
 	ask(w, arrive->fixed ? w->fixed : 0, w->n);
 	for (uint32_t i = 0; i < w->nasked; i++) {
-		const struct object *wait = &w->v[w->asked[i]];
+		uint32_t at = w->asked[i];
+		const struct object *wait = &w->v[at];
 
-		if (arrive->known && wait->known &&
-			!access_same_object(
-				p->unit->values, &arrive->access, &wait->access, &h->assumptions))
+		if (!wait->again || last == NONE || last + 1 != at)
+			may = !arrive->known || !wait->known ||
+			      access_same_object(p->unit->values, &arrive->access, &wait->access,
+				      &h->assumptions);
+		last = at;
+		if (!may)
 			continue;
 		h->sites[arrive->site].unknown |= !address_known(arrive);
 		h->sites[wait->site].unknown |= !address_known(wait);
