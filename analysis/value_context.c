@@ -82,6 +82,8 @@ static struct ids find_slice(struct values *vs, uint32_t predicate)
 	uint32_t *copy = ARENA_NEW(vs->arena, uint32_t, n);
 
 	memcpy(copy, v, sizeof(*v) * n);
+	for (uint32_t i = 0; i < n; i++)
+		vs->in_slice[v[i]] = true;
 	return (struct ids){copy, n};
 }
 
@@ -89,12 +91,12 @@ static bool is_current(const struct values *vs, struct implied *known, uint32_t 
 {
 	if (!known->looked[half])
 		return false;
-	if (known->looked[half] == vs->clock + 1)
+	if (known->checked[half] == vs->slice_clock)
 		return true;
 	for (uint32_t i = 0; i < known->slice.n; i++)
 		if (vs->changed[known->slice.v[i]] >= known->looked[half])
 			return false;
-	known->looked[half] = vs->clock + 1;
+	known->checked[half] = vs->slice_clock;
 	return true;
 }
 
@@ -149,6 +151,7 @@ void context_add(struct values *vs, struct context *context, uint32_t predicate,
 		memcpy(known->v[holds], fresh.v, sizeof(*fresh.v) * fresh.n);
 		known->n[holds] = fresh.n;
 		known->looked[holds] = vs->clock + 1;
+		known->checked[holds] = vs->slice_clock;
 	}
 	append(context, known->v[holds], known->n[holds], known->mask[holds]);
 }

@@ -36,6 +36,7 @@ struct implied { /* what follows from a predicate that is false [0] or true [1] 
 	uint32_t n[2], cap[2];
 	uint64_t mask[2];   /* of the nodes of v */
 	uint32_t looked[2]; /* 1 + clock of the values that it was made from, or 0 */
+	uint32_t checked[2]; /* slice_clock at which these were the latest */
 	struct ids slice;   /* nodes that it may have been made from; none: not kept */
 };
 
@@ -87,6 +88,8 @@ struct values {
 	uint32_t nsolved;	  /* nodes with a value */
 	struct value *at;	  /* by node */
 	uint32_t clock, *changed; /* changes of values so far; by node: the latest one of its own */
+	uint32_t slice_clock;	  /* the same, of nodes in the slice of some predicate */
+	bool *in_slice;		  /* by node */
 	uint32_t *read_at, *reads; /* by node: nodes that its evaluation may look at */
 	uint32_t nreads, reads_cap;
 	struct implied **implied;  /* by node, filled on demand */

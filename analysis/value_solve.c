@@ -134,6 +134,7 @@ static void set(struct solver *s, uint32_t node, const struct value *v)
 
 	vs->at[node] = *v;
 	vs->changed[node] = ++vs->clock;
+	vs->slice_clock += vs->in_slice[node];
 	make_fresh(s, node, vs->clock);
 }
 
@@ -149,9 +150,11 @@ static struct value evaluate_anew(struct solver *s, uint32_t node)
 	return evaluate_node((struct evaluation){vs, &s->context, 0, NULL}, node);
 }
 
-static struct value evaluate(struct solver *s, uint32_t node)
+/* *anew: not what it gave the last time. */
+static struct value evaluate(struct solver *s, uint32_t node, bool *anew)
 {
-	if (fresh_around(s, node) >= s->looked[node]) {
+	*anew = fresh_around(s, node) >= s->looked[node];
+	if (*anew) {
 		s->last[node] = evaluate_anew(s, node);
 		s->looked[node] = s->vs->clock + 1;
 	}
@@ -166,7 +169,8 @@ static struct value evaluate(struct solver *s, uint32_t node)
 static bool grow(struct solver *s, uint32_t node)
 {
 	struct values *vs = s->vs;
-	struct value v = evaluate(s, node), old = vs->at[node];
+	bool anew;
+	struct value v = evaluate(s, node, &anew), old = vs->at[node];
 	uint32_t bits = node_bits(vs, node);
 
 	if (range_subset(&v, &old, bits))
@@ -249,9 +253,12 @@ static void narrow(struct solver *s)
 
 			if (range_is_empty(&vs->at[node]) || budget_spent(vs->budget))
 				continue;
-			struct value v = evaluate(s, node);
+			bool anew;
+			struct value v = evaluate(s, node, &anew);
 
-			if (range_is_empty(&v))
+			/* the meet with what was evaluated before was taken a round ago */
+			if ((round && !anew) || range_is_empty(&v) ||
+				memcmp(&v, &vs->at[node], sizeof(v)) == 0)
 				continue;
 			struct value better = range_meet(&vs->at[node], &v, bits);
 
@@ -270,6 +277,7 @@ static void solve_all(struct solver *s)
 	struct values *vs = s->vs;
 
 	vs->clock++;
+	vs->slice_clock++;
 	for (uint32_t i = 0; i < vs->nsolved; i++) {
 		vs->at[i] = range_empty();
 		vs->changed[i] = vs->clock;
@@ -333,6 +341,7 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	s.changes = ARENA_NEW(arena, uint8_t, vs->nsolved + 1);
 	s.capped = ARENA_NEW(arena, bool, vs->nsolved + 1);
 	vs->changed = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
+	vs->in_slice = ARENA_NEW(arena, bool, vs->nsolved + 1);
 	vs->marks = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
 	vs->implied = ARENA_NEW(arena, struct implied *, vs->nsolved + 1);
 	s.fresh = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
