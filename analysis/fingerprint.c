@@ -53,9 +53,19 @@ uint64_t fingerprint_name(uint64_t seed, const char *name, size_t size)
 	return mix(seed, 0);
 }
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Letters, digits, `_`, `$`, `%`: a bit for each byte. */
 static bool in_name(char c)
 {
-	return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%';
+	static const uint64_t bits[4] = {
+		UINT64_C(0x03ff003000000000), UINT64_C(0x07fffffe87fffffe), 0, 0};
+	unsigned char i = (unsigned char)c;
+
+	return bits[i / 64] >> (i % 64) & 1;
 }
 
 /* The end of the comment or blanks at i; i itself if there are none. */
@@ -106,17 +116,17 @@ static struct slice normal_text(struct prints *prints, const struct span *at)
 		}
 		while (i < at->end && in_name(s[i]))
 			i++;
-		if (isdigit((unsigned char)s[from])) {
+		if (is_digit(s[from])) {
 			out[n++] = '#';
 			continue;
 		}
 		size_t end = i;
 
 		if (s[from] == '%')
-			while (end > from && isdigit((unsigned char)s[end - 1]))
+			while (end > from && is_digit(s[end - 1]))
 				end--;
 		while (from < end) {
-			size_t internal = skip_internal(s, from, end);
+			size_t internal = is_digit(s[from]) ? skip_internal(s, from, end) : from;
 
 			out[n++] = internal > from ? '@' : s[from];
 			from = internal > from ? internal : from + 1;
