@@ -168,6 +168,12 @@ static void mark_dropped(struct job *job)
 	}
 }
 
+void sort_changes(struct text_changes *changes)
+{
+	if (changes->n)
+		qsort(changes->v, changes->n, sizeof(*changes->v), by_place);
+}
+
 void combine_roots(struct job *job)
 {
 	struct text_changes *changes = &job->changes;
@@ -186,8 +192,7 @@ void combine_roots(struct job *job)
 			ARENA_PUSH(&job->keep, changes->v, changes->n, changes->cap, change);
 		}
 	}
-	if (changes->n)
-		qsort(changes->v, changes->n, sizeof(*changes->v), by_place);
+	sort_changes(changes);
 	merge_changes(job);
 	mark_dropped(job);
 }

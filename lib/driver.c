@@ -17,18 +17,30 @@ static bool is_candidate(const struct module *module, uint32_t function, bool en
 	return info->has_body && info->is_entry == entries;
 }
 
-static bool covers(const struct kernel_result *root, uint32_t function)
+bool root_runs(const struct root *root, uint32_t function)
 {
-	for (uint32_t i = 0; i < root->nfunctions; i++)
-		if (root->functions[i] == function)
+	for (uint32_t i = 0; i < root->result.nfunctions; i++)
+		if (root->result.functions[i] == function)
 			return true;
+	return false;
+}
+
+bool root_runs_at(const struct root *root, uint32_t at)
+{
+	for (uint32_t i = 0; i < root->result.nfunctions; i++) {
+		const struct function_info *info =
+			&root->module->functions[root->result.functions[i]];
+
+		if (info->body.begin <= at && at < info->body.end)
+			return true;
+	}
 	return false;
 }
 
 static bool is_covered(const struct job *job, const struct module *module, uint32_t function)
 {
 	for (uint32_t i = 0; i < job->roots.n; i++)
-		if (job->roots.v[i].module == module && covers(&job->roots.v[i].result, function))
+		if (job->roots.v[i].module == module && root_runs(&job->roots.v[i], function))
 			return true;
 	return false;
 }
@@ -44,11 +56,23 @@ static bool is_selected(struct job *job, const struct module *module, uint32_t f
 		job->options->select_context);
 }
 
+/* A function has the same number in the text so far. */
+static bool is_run_again(const struct job *job, const struct module *module, uint32_t function)
+{
+	const struct module *same = &job->of->modules.v[module - job->modules.v];
+
+	for (uint32_t i = 0; i < job->of->roots.n; i++)
+		if (job->of->roots.v[i].module == same &&
+			job->of->roots.v[i].result.function == function)
+			return job->of->roots.v[i].again;
+	return false;
+}
+
 static void analyse_one(struct job *job, const struct module *module, uint32_t function)
 {
 	struct root root = {.module = module};
 
-	if (!is_selected(job, module, function))
+	if (job->of ? !is_run_again(job, module, function) : !is_selected(job, module, function))
 		return;
 	analyse_root_observed(module, function, &job->analysis, &job->scratch, &job->keep,
 		&job->diags, &root.result, job->observer);
@@ -65,8 +89,8 @@ static void skip_covered(struct job *job, uint32_t from)
 {
 	for (uint32_t i = from; i < job->roots.n; i++)
 		for (uint32_t j = i + 1; j < job->roots.n; j++)
-			if (covers(&job->roots.v[j].result, job->roots.v[i].result.function) &&
-				!covers(&job->roots.v[i].result, job->roots.v[j].result.function))
+			if (root_runs(&job->roots.v[j], job->roots.v[i].result.function) &&
+				!root_runs(&job->roots.v[i], job->roots.v[j].result.function))
 				job->roots.v[i].skipped = true;
 }
 
@@ -98,23 +122,70 @@ static void analyse_module(struct job *job, const struct module *module)
 	skip_covered(job, from);
 }
 
+static void job_start(struct job *job, const char *name, jmp_buf *out_of_memory)
+{
+	arena_init(&job->keep, out_of_memory);
+	arena_init(&job->scratch, out_of_memory);
+	job->out_of_memory = out_of_memory;
+	job->name = name;
+}
+
+static void job_free(struct job *job)
+{
+	source_free(&job->source);
+	diags_free(&job->diags);
+	names_free(job->names);
+	arena_free(&job->keep);
+	arena_free(&job->scratch);
+}
+
+/* From the text to the changes of all roots. */
+static void job_run(struct job *job, const char *ptx, size_t size)
+{
+	job->names = names_new();
+	if (!job->names)
+		longjmp(*job->out_of_memory, 1);
+	if (source_copy(&job->source, job->name, ptx, size, &job->diags) &&
+		parse_modules(&job->source, &job->keep, job->names, &job->modules, &job->diags))
+		for (uint32_t i = 0; i < job->modules.n; i++)
+			analyse_module(job, &job->modules.v[i]);
+	if (job->diags.errors)
+		job->roots.n = 0;
+	else
+		combine_roots(job);
+}
+
+struct job *job_again(struct job *job, struct slice text)
+{
+	struct fencepost_options *options = ARENA_NEW(&job->keep, struct fencepost_options, 1);
+	struct job *again = ARENA_NEW(&job->keep, struct job, 1);
+
+	*options = *job->options;
+	options->progress = NULL;
+	job_start(again, job->name, job->out_of_memory);
+	again->options = options;
+	again->analysis = job->analysis;
+	again->of = job;
+	job->again = again;
+	job_run(again, text.text, text.size);
+	return again;
+}
+
+void job_end_again(struct job *job)
+{
+	job_free(job->again);
+	job->again = NULL;
+}
+
 static void run_passes(struct box *box, const char *ptx, size_t size)
 {
 	struct job *job = &box->job;
 
 	box->result.status = FENCEPOST_BAD_INPUT;
-	job->names = names_new();
-	if (!job->names)
-		longjmp(job->out_of_memory, 1);
-	if (source_copy(&job->source, job->name, ptx, size, &job->diags) &&
-		parse_modules(&job->source, &job->keep, job->names, &job->modules, &job->diags))
-		for (uint32_t i = 0; i < job->modules.n; i++)
-			analyse_module(job, &job->modules.v[i]);
-	if (job->diags.errors) {
-		job->roots.n = 0;
-	} else {
+	job_run(job, ptx, size);
+	if (!job->diags.errors) {
 		box->result.status = FENCEPOST_OK;
-		combine_roots(job);
+		settle_changes(job);
 	}
 	publish(box);
 	if (job->diags.errors)
@@ -131,11 +202,9 @@ void fencepost_free(struct fencepost_result *result)
 
 	if (!box)
 		return;
-	source_free(&box->job.source);
-	diags_free(&box->job.diags);
-	names_free(box->job.names);
-	arena_free(&box->job.keep);
-	arena_free(&box->job.scratch);
+	if (box->job.again)
+		job_end_again(&box->job);
+	job_free(&box->job);
 	free(box);
 }
 
@@ -149,9 +218,8 @@ enum fencepost_status run_observed(const struct fencepost_options *options, cons
 	*out = NULL;
 	if (!box)
 		return FENCEPOST_NO_MEMORY;
-	arena_init(&box->job.keep, &box->job.out_of_memory);
-	arena_init(&box->job.scratch, &box->job.out_of_memory);
-	if (setjmp(box->job.out_of_memory)) {
+	job_start(&box->job, NULL, &box->out_of_memory);
+	if (setjmp(box->out_of_memory)) {
 		fencepost_free(&box->result);
 		return FENCEPOST_NO_MEMORY;
 	}

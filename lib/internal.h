@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "lib/fencepost.h"
 #include "parser/parse.h"
+#include "rewrite/edit.h"
 
 enum option_list { OPTION_HAZARDS, OPTION_FIX, OPTION_CALLS };
 /* The n-th name that an option's list knows; NULL past the last. */
@@ -19,6 +20,7 @@ struct root {
 	const struct module *module;
 	struct kernel_result result;
 	bool skipped;  /* another root covers it */
+	bool again;    /* to be run again with the text so far */
 	bool *dropped; /* by finding: not true in every root that runs the fence */
 };
 
@@ -60,7 +62,9 @@ struct job {
 	struct diags diags;
 	struct names *names;
 	struct arena keep, scratch;
-	jmp_buf out_of_memory;
+	jmp_buf *out_of_memory; /* the box's */
+	struct job *again;      /* a run of the text so far, while there is one */
+	const struct job *of;   /* what this one runs again: only its roots that are marked so; or NULL */
 	struct modules modules;
 	struct roots roots;
 	struct text_changes changes;
@@ -74,14 +78,26 @@ struct job {
 struct box {
 	struct fencepost_result result; /* first: the caller's pointer is the box's */
 	struct job job;
+	jmp_buf out_of_memory;
 };
 
 /* As fencepost_run, with an observer; the text of `dump` is the caller's own. */
 enum fencepost_status run_observed(const struct fencepost_options *, const char *name, const char *ptx,
 	size_t size, const struct analysis_observer *, struct fencepost_result **);
 
+/* Whether a function, or what stands at an offset, is part of a root. */
+bool root_runs(const struct root *, uint32_t function);
+bool root_runs_at(const struct root *, uint32_t at);
+/* Runs the text so far as the job was run, the roots marked `again`, for its changes; until job_end_again. */
+struct job *job_again(struct job *, struct slice text);
+void job_end_again(struct job *);
 /* Puts the changes of all roots together: one list by place, the same text changed once. */
 void combine_roots(struct job *);
+void sort_changes(struct text_changes *);
+/* Goes on with combined changes until a further run would change nothing. */
+void settle_changes(struct job *);
+/* The text with the job's changes, and the edits of it, one each. */
+struct slice apply_changes(struct job *, struct edits *);
 /* Builds the public lists from the roots. */
 void publish(struct box *);
 /* The output text, and what each change puts there, on the arena. */

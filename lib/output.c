@@ -4,16 +4,23 @@
 #include "lib/internal.h"
 #include "rewrite/fence.h"
 
-struct slice write_output(struct box *box)
+struct slice apply_changes(struct job *job, struct edits *edits)
 {
-	struct job *job = &box->job;
-	struct edits edits = {.arena = &job->keep};
 	const struct result_fence **list =
 		ARENA_NEW(&job->keep, const struct result_fence *, job->changes.n + 1);
 
 	for (uint32_t i = 0; i < job->changes.n; i++)
 		list[i] = &job->changes.v[i].fence;
-	fence_edits(&job->source, list, job->changes.n, &edits);
+	fence_edits(&job->source, list, job->changes.n, edits);
+	return edit_apply(&job->source, edits);
+}
+
+struct slice write_output(struct box *box)
+{
+	struct job *job = &box->job;
+	struct edits edits = {.arena = &job->keep};
+	struct slice text = apply_changes(job, &edits);
+
 	for (uint32_t i = 0; i < edits.n && i < box->result.nfences; i++) {
 		struct fencepost_fence *fence = box->result.fences[i];
 
@@ -23,5 +30,5 @@ struct slice write_output(struct box *box)
 		fence->nbytes = edits.v[i].text.size;
 	}
 	box->result.changed = edits.n > 0;
-	return edit_apply(&job->source, &edits);
+	return text;
 }

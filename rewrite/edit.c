@@ -37,12 +37,31 @@ static int by_place(const void *a, const void *b)
 
 static struct ranked *sorted(const struct edits *edits)
 {
-	struct ranked *v = ARENA_NEW(edits->arena, struct ranked, edits->n);
+	struct ranked *v = ARENA_NEW(edits->arena, struct ranked, edits->n + 1);
 
 	for (uint32_t i = 0; i < edits->n; i++)
 		v[i] = (struct ranked){edits->v[i], i};
-	qsort(v, edits->n, sizeof(*v), by_place);
+	if (edits->n)
+		qsort(v, edits->n, sizeof(*v), by_place);
 	return v;
+}
+
+struct edit_span *edit_spans(struct edits *edits)
+{
+	struct ranked *v = sorted(edits);
+	struct edit_span *spans = ARENA_NEW(edits->arena, struct edit_span, edits->n + 1);
+	uint32_t at = 0, written = 0;
+
+	for (uint32_t i = 0; i < edits->n; i++) {
+		const struct edit *edit = &v[i].edit;
+
+		written += edit->replace.begin - at;
+		spans[i] = (struct edit_span){v[i].rank, edit->replace,
+			{written, written + (uint32_t)edit->text.size}};
+		written = spans[i].written.end;
+		at = edit->replace.end;
+	}
+	return spans;
 }
 
 static char *copy(char *to, const char *from, size_t size)

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #define ROUNDS 200 /* FENCEPOST_ROUNDS in the environment asks for more */
-#define TEXT_MAX 16384
+#define TEXT_MAX 65536
 
 static uint64_t seed;
 
@@ -31,6 +31,7 @@ struct program {
 	size_t n;
 	uint32_t labels;
 	uint32_t role; /* 0: all threads, 1 and 2: the lower and the upper half */
+	bool calls;    /* of the function `f` */
 };
 
 __attribute__((format(printf, 2, 3))) static void say(struct program *p, const char *fmt, ...)
@@ -95,7 +96,11 @@ static void simple(struct program *p)
 			say(p, "\tcp.async.mbarrier.arrive.noinc.shared::cta.b64 [%%r4];\n");
 		break;
 	default:
-		say(p, "\tadd.s32 %%r12, %%r12, 1;\n");
+		if (p->calls && !p->role)
+			say(p, "\t{\n\t.param .b64 pa;\n\t.param .b32 pb;\n\tst.param.b64 [pa], %%rd1;\n"
+			       "\tst.param.b32 [pb], %%r20;\n\tcall.uni f, (pa, pb);\n\t}\n");
+		else
+			say(p, "\tadd.s32 %%r12, %%r12, 1;\n");
 		break;
 	}
 }
@@ -125,6 +130,9 @@ static void roles(struct program *p)
 	say(p, "L%u:\n", end);
 	p->role = 0;
 }
+
+static const char shared[] = "\t.shared .align 128 .b8 one[1024];\n\t.shared .align 128 .b8 two[1024];\n"
+			     "\t.shared .align 8 .b64 full;\n\t.shared .align 8 .b64 ready;\n";
 
 /* Barriers stay under conditions that all threads share. No two conditions are the same: the
  * analysis sees more of two equal ones once a fence stands under one of them. */
@@ -163,17 +171,13 @@ static void statements(struct program *p, uint32_t depth)
 	}
 }
 
-static void make(struct program *p, uint64_t round)
+static void body(struct program *p, bool own)
 {
-	seed = round * UINT64_C(0x9e3779b97f4a7c15);
-	*p = (struct program){0};
-	say(p, ".version 8.6\n.target sm_90a\n.address_size 64\n");
-	say(p, ".visible .entry k(.param .u64 a, .param .u32 b)\n.maxntid 128, 1, 1\n{\n");
-	say(p, "\t.reg .pred %%p<8>;\n\t.reg .b32 %%r<24>;\n\t.reg .b32 %%t<2>;\n\t.reg .b32 "
+	say(p, "{\n\t.reg .pred %%p<8>;\n\t.reg .b32 %%r<24>;\n\t.reg .b32 %%t<2>;\n\t.reg .b32 "
 	       "%%a<2>;\n");
 	say(p, "\t.reg .b32 %%c<4>;\n\t.reg .b64 %%rd<8>;\n");
-	say(p, "\t.shared .align 128 .b8 one[1024];\n\t.shared .align 128 .b8 two[1024];\n");
-	say(p, "\t.shared .align 8 .b64 full;\n\t.shared .align 8 .b64 ready;\n");
+	if (own)
+		say(p, "%s", shared);
 	say(p, "\tld.param.u64 %%rd1, [a];\n\tld.param.u32 %%r20, [b];\n\tcvta.to.global.u64 "
 	       "%%rd2, %%rd1;\n");
 	say(p, "\tmov.u32 %%r1, %%tid.x;\n\tmov.u32 %%t0, one;\n\tmov.u32 %%t1, two;\n\tmov.u32 "
@@ -186,6 +190,34 @@ static void make(struct program *p, uint64_t round)
 	say(p, "\tsetp.ne.s32 %%p1, %%r1, 0;\n");
 	statements(p, 0);
 	say(p, "\tst.global.u32 [%%rd4], %%r10;\n\tst.global.u32 [%%rd4+4], %%r12;\n\tret;\n}\n");
+}
+
+static void start(struct program *p, uint64_t round)
+{
+	seed = round * UINT64_C(0x9e3779b97f4a7c15);
+	*p = (struct program){0};
+	say(p, ".version 8.6\n.target sm_90a\n.address_size 64\n");
+}
+
+static void make(struct program *p, uint64_t round)
+{
+	start(p, round);
+	say(p, ".visible .entry k(.param .u64 a, .param .u32 b)\n.maxntid 128, 1, 1\n");
+	body(p, true);
+}
+
+/* Kernels that call the same function and share its memory. */
+static void make_kernels(struct program *p, uint64_t round)
+{
+	start(p, round);
+	say(p, "%s", shared);
+	say(p, ".func f(.param .u64 a, .param .u32 b)\n");
+	body(p, false);
+	p->calls = true;
+	for (uint32_t k = 0; k < 2 + round % 2; k++) {
+		say(p, ".visible .entry k%u(.param .u64 a, .param .u32 b)\n.maxntid 128, 1, 1\n", k);
+		body(p, false);
+	}
 }
 
 struct setting {
@@ -272,6 +304,22 @@ static bool is_spare(const struct fencepost_result *result, uint32_t i, enum sid
 	return !missing_without(result, i) && (side == ANY_SIDE || is_redundant(result, i));
 }
 
+/* Every finding that a fence can settle names one that is put in the end. */
+static bool all_have_fences(const struct fencepost_result *result)
+{
+	for (uint32_t i = 0; i < result->nfindings; i++) {
+		const struct fencepost_finding *f = result->findings[i];
+		bool found = strncmp(fencepost_rule_name(f->rule), "missing-", 8) != 0 || f->unfixable;
+
+		for (uint32_t k = 0; k < result->nfences && !found; k++)
+			for (uint32_t x = 0; x < result->fences[k]->nfixes; x++)
+				found |= result->fences[k]->fixes[x] == i;
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
 static void check(uint64_t round, const char *text, const struct setting *setting, bool minimal,
 	enum side side)
 {
@@ -283,6 +331,8 @@ static void check(uint64_t round, const char *text, const struct setting *settin
 		wrong = "edges are left";
 	else if (strcmp(result->ptx, again->ptx) != 0)
 		wrong = "a second run changes something";
+	else if (!all_have_fences(result))
+		wrong = "a finding has no fence";
 	for (uint32_t i = 0; minimal && !wrong && i < result->nfences; i++)
 		if (is_spare(result, i, side))
 			wrong = "an inserted fence is spare";
@@ -318,9 +368,27 @@ static void test_repair_is_complete_stable_and_minimal(void **state)
 	assert_true(with_edges > rounds / 4);
 }
 
+/* Roots are planned apart, and what one of them puts into a function that all run may do for another's fence. */
+static void test_kernels_with_one_function_are_stable(void **state)
+{
+	static const struct setting all[] = {
+		{"fix", "missing,misplaced,wide,redundant"}, {NULL, NULL}};
+	static struct program p;
+	const char *more = getenv("FENCEPOST_ROUNDS");
+	uint64_t rounds = more ? strtoull(more, NULL, 10) : ROUNDS / 4;
+
+	(void)state;
+	for (uint64_t round = 1; round <= rounds; round++) {
+		make_kernels(&p, round);
+		check(round, p.text, NULL, false, ANY_SIDE);
+		check(round, p.text, all, false, ANY_SIDE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kernels_with_one_function_are_stable),
 		cmocka_unit_test(test_repair_is_complete_stable_and_minimal),
 	};
 

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Comes in: a job with the changes of its roots combined. Goes out: changes after which a further run
+ * changes nothing. Fences that make others spare may come late in a plan, and roots are planned apart: one that
+ * some root wants in a function that others run too may do for one of theirs. So the text so far is run again,
+ * and what that changes is said of the text as it was given. Such a run takes fences away or narrows
+ * them, for no edge is missing. Invariant: the job's changes make the very text that the latest of
+ * these runs has made.
+ */
+#include "lib/internal.h"
+
+#include <string.h>
+
+#define RUNS_MOST 8
+
+struct again {
+	struct job *job, *next; /* of the text as given, of the text so far */
+	struct edits edits;	/* by change of the job */
+	struct edit_span *spans; /* of the edits, in order of the text */
+	struct text_changes out; /* as they are to be */
+};
+
+static bool is_touched(const struct job *job, const struct root *root)
+{
+	for (uint32_t i = 0; i < job->changes.n; i++)
+		if (job->changes.v[i].module == root->module &&
+			root_runs_at(root, job->changes.v[i].fence.at))
+			return true;
+	return false;
+}
+
+static bool share_function(const struct root *a, const struct root *b)
+{
+	if (a->module != b->module)
+		return false;
+	for (uint32_t i = 0; i < a->result.nfunctions; i++)
+		if (root_runs(b, a->result.functions[i]))
+			return true;
+	return false;
+}
+
+static bool shares_with_marked(const struct job *job, const struct root *root)
+{
+	for (uint32_t i = 0; i < job->roots.n; i++)
+		if (job->roots.v[i].again && share_function(&job->roots.v[i], root))
+			return true;
+	return false;
+}
+
+/* The roots with changes, and those that have a say in what these run. */
+static void mark_roots(struct job *job)
+{
+	for (uint32_t i = 0; i < job->roots.n; i++)
+		job->roots.v[i].again =
+			!job->roots.v[i].skipped && is_touched(job, &job->roots.v[i]);
+	for (bool more = true; more;) {
+		more = false;
+		for (uint32_t i = 0; i < job->roots.n; i++) {
+			struct root *root = &job->roots.v[i];
+
+			if (!root->again && !root->skipped && shares_with_marked(job, root))
+				root->again = more = true;
+		}
+	}
+}
+
+/* ---- places ---- */
+
+/* The latest edit whose text begins before `at`, as a number of the spans; NONE. */
+static uint32_t edit_before(const struct again *a, uint32_t at)
+{
+	uint32_t low = 0, high = a->edits.n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (a->spans[mid].written.begin < at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? low - 1 : NONE;
+}
+
+/* The change whose text a part of the text so far touches, as a number of the job's changes; NONE. */
+static uint32_t change_at(const struct again *a, struct span at)
+{
+	uint32_t i = edit_before(a, at.end);
+
+	return i != NONE && a->spans[i].written.end > at.begin ? a->spans[i].edit : NONE;
+}
+
+/* The offset of a byte outside of the edits' texts, in the text as given. */
+static uint32_t as_given(const struct again *a, uint32_t at)
+{
+	uint32_t i = edit_before(a, at + 1);
+
+	return i == NONE ? at : at - a->spans[i].written.end + a->spans[i].replaced.end;
+}
+
+/* ---- changes ---- */
+
+static uint32_t same_root(const struct again *a, const struct module *module, uint32_t root)
+{
+	uint32_t function = a->next->roots.v[root].result.function;
+
+	for (uint32_t i = 0; i < a->job->roots.n; i++)
+		if (a->job->roots.v[i].module == module &&
+			a->job->roots.v[i].result.function == function)
+			return i;
+	return 0;
+}
+
+static void add_new(struct again *a, const struct text_change *from)
+{
+	const struct module *module = &a->job->modules.v[from->module - a->next->modules.v];
+	struct text_change one = {
+		.module = module, .root = same_root(a, module, from->root), .fence = from->fence};
+	uint32_t at = from->fence.at;
+	uint32_t i = from->fence.change == CHANGE_INSERT
+			     ? change_at(a, (struct span){at, at + 1})
+			     : NONE;
+
+	one.fence.reason = text_format(&a->job->keep, "%s", from->fence.reason);
+	one.fence.fixes = NULL;
+	one.fence.nfixes = 0;
+	if (i != NONE) { /* before a fence that is new itself */
+		one.fence.at = a->out.v[i].fence.at;
+		one.fence.behind = a->out.v[i].fence.behind;
+	} else {
+		one.fence.at = as_given(a, at);
+	}
+	if (from->fence.change != CHANGE_INSERT) {
+		one.fence.fence.begin = as_given(a, from->fence.fence.begin);
+		one.fence.fence.end = as_given(a, from->fence.fence.end - 1) + 1;
+	}
+	ARENA_PUSH(&a->job->keep, a->out.v, a->out.n, a->out.cap, one);
+}
+
+/* What the fence of a taken away insertion settled is settled by another one now. */
+static void hand_on(struct job *job, const struct text_change *gone)
+{
+	for (uint32_t f = 0; f < gone->nfixes; f++) {
+		const struct root *root = &job->roots.v[gone->fixes[f].root];
+
+		for (uint32_t i = 0; i < job->changes.n; i++) {
+			struct text_change *to = &job->changes.v[i];
+
+			if (to->fence.change != CHANGE_INSERT || to->module != gone->module ||
+				to->fence.kind != gone->fence.kind ||
+				!root_runs_at(root, to->fence.at))
+				continue;
+			ARENA_PUSH(&job->keep, to->fixes, to->nfixes, to->fixes_cap, gone->fixes[f]);
+			break;
+		}
+	}
+}
+
+static void change_again(struct again *a, const struct text_change *from, bool *gone)
+{
+	uint32_t i = from->fence.change == CHANGE_INSERT ? NONE : change_at(a, from->fence.fence);
+
+	if (i == NONE) {
+		add_new(a, from);
+	} else if (from->fence.change == CHANGE_NARROW) {
+		a->out.v[i].fence.kind = from->fence.kind;
+	} else if (a->out.v[i].fence.change == CHANGE_INSERT) {
+		gone[i] = true;
+	} else { /* narrowed before */
+		a->out.v[i].fence.change = CHANGE_REMOVE;
+		a->out.v[i].fence.kind = from->fence.kind;
+		a->out.v[i].fence.reason = text_format(&a->job->keep, "%s", from->fence.reason);
+	}
+}
+
+/* Both runs' changes as one list; false, and the job as it was, where that would make another text. */
+static bool compose(struct again *a)
+{
+	struct job *job = a->job, *next = a->next;
+	struct text_changes before = job->changes;
+	bool *gone = ARENA_NEW(&job->keep, bool, before.n);
+	struct slice made, wanted;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < before.n; i++)
+		ARENA_PUSH(&job->keep, a->out.v, a->out.n, a->out.cap, before.v[i]);
+	for (uint32_t i = 0; i < next->changes.n; i++)
+		change_again(a, &next->changes.v[i], gone);
+	for (uint32_t i = 0; i < a->out.n; i++)
+		if (i >= before.n || !gone[i])
+			a->out.v[kept++] = a->out.v[i];
+	a->out.n = kept;
+	job->changes = a->out;
+	sort_changes(&job->changes);
+	made = apply_changes(job, &(struct edits){.arena = &job->keep});
+	wanted = apply_changes(next, &(struct edits){.arena = &next->keep});
+	if (made.size != wanted.size || memcmp(made.text, wanted.text, made.size)) {
+		job->changes = before;
+		return false;
+	}
+	for (uint32_t i = 0; i < before.n; i++)
+		if (gone[i])
+			hand_on(job, &before.v[i]);
+	return true;
+}
+
+enum again_result { SETTLED, CHANGED, UNSETTLED };
+
+static enum again_result run_again(struct job *job)
+{
+	struct again a = {.job = job, .edits = {.arena = &job->keep}};
+	struct slice text = apply_changes(job, &a.edits);
+	enum again_result result = SETTLED;
+
+	mark_roots(job);
+	a.spans = edit_spans(&a.edits);
+	a.next = job_again(job, text);
+	if (a.next->diags.errors)
+		result = UNSETTLED;
+	else if (a.next->changes.n)
+		result = compose(&a) ? CHANGED : UNSETTLED;
+	job_end_again(job);
+	return result;
+}
+
+void settle_changes(struct job *job)
+{
+	enum again_result result = CHANGED;
+
+	if (!job->changes.n || !(job->analysis.fix & (FIX_WIDE | FIX_REDUNDANT)))
+		return;
+	for (uint32_t run = 0; run < RUNS_MOST && result == CHANGED; run++)
+		result = run_again(job);
+	if (result != SETTLED)
+		diag_add(&job->diags, DIAG_WARNING, (struct span){NONE, NONE},
+			"a further run may take away or narrow more fences");
+}
