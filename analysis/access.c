@@ -5,7 +5,7 @@
  */
 #include "analysis/access.h"
 
-#include "analysis/extent.h"
+#include "analysis/extent_matrix.h"
 #include "analysis/value_private.h"
 
 #define WINDOW (SPACE_SHARED | SPACE_CLUSTER)
@@ -144,6 +144,35 @@ static void add_touch(struct collector *c, uint32_t insn, uint8_t number)
 	ARENA_PUSH(c->arena, c->out->v, c->out->n, c->cap, a);
 }
 
+/* Accesses that one range covers may be parted by what swizzled.h looks at, if some k-step reads a part of
+ * swizzled rows. */
+static void find_patterns(struct collector *c)
+{
+	bool parts = false;
+
+	for (uint32_t i = 0; i < c->out->n; i++) {
+		struct access *a = &c->out->v[i];
+		const struct touch *t = &c->cfg->effects[a->insn].touches[a->touch];
+		struct matrix_rows rows;
+
+		if (t->extent != EXTENT_WGMMA ||
+			!matrix_rows((struct matrix_place){c->fn, c->values, c->options, a->insn}, t,
+				&rows))
+			continue;
+		a->pattern = 1 + (uint32_t)rows.start.lo % rows.row;
+		parts = true;
+	}
+	for (uint32_t i = 0; parts && i < c->out->n; i++) {
+		struct access *a = &c->out->v[i];
+		uint8_t number = c->cfg->effects[a->insn].touches[a->touch].operand;
+
+		if (a->proxy == PROXY_GENERIC && a->writes && !a->call && number != UINT8_MAX &&
+			a->address.base == BASE_SYMBOL && a->bytes <= 16 && !a->address.is_peer)
+			a->pattern = 1 + value_number(c->values, a->insn,
+						 insn_operand(c->fn, &c->fn->insns[a->insn], number));
+	}
+}
+
 void access_collect(const struct function *fn, const struct cfg *cfg, const struct values *values,
 	const struct analysis_options *options, struct arena *arena, struct accesses *out)
 {
@@ -156,4 +185,5 @@ void access_collect(const struct function *fn, const struct cfg *cfg, const stru
 	for (uint32_t i = 0; i < fn->ninsns; i++)
 		for (uint8_t k = 0; cfg->block_of[i] != NONE && k < cfg->effects[i].ntouches; k++)
 			add_touch(&c, i, k);
+	find_patterns(&c);
 }

@@ -291,3 +291,34 @@ void matrix_extent(struct matrix_place at, const struct touch *t, struct extent 
 		e->bytes += s.row;
 	round_to_row(at, e, s.row, m.mn_major ? s.row : m.k_bytes);
 }
+
+bool matrix_rows(struct matrix_place at, const struct touch *t, struct matrix_rows *out)
+{
+	const struct operand *o = insn_operand(at.fn, &at.fn->insns[at.insn], t->operand);
+	struct descriptor d;
+	struct matrix m;
+	struct swizzle s;
+
+	if (t->extent != EXTENT_WGMMA || !o)
+		return false;
+	struct value v = value_of(at.values, at.insn, o);
+
+	if (!value_descriptor(at.values, &v, &d) || !d.high_known || d.absolute || d.base_offset ||
+		!swizzle_of(d.swizzle & 6, &s) ||
+		!wgmma_matrix(at.fn, &at.fn->insns[at.insn], t->operand, &m) || !m.k_major)
+		return false;
+	uint32_t pattern = 8 * s.row, k = (uint32_t)__builtin_ctz(pattern);
+
+	*out = (struct matrix_rows){d.start, m.rows, s.row, d.sbo, m.k_bytes, 0};
+	bool part_of_rows = m.k_bytes < s.row, gaps = m.k_bytes == s.row && d.sbo > pattern;
+
+	if ((!part_of_rows && !gaps) || d.sbo % pattern || d.start.lo < 0 || d.start.lo % 16 ||
+		d.start.lo % pattern + m.k_bytes > s.row || d.start.stride % pattern)
+		return false;
+	/* operands of a swizzle mode start in patterns that are aligned to them (ISA 9.7.15.5.1) */
+	if (d.start.aux < k && !(at.options->assume & ASSUME_ALIGNED_TMA))
+		return false;
+	if (d.start.aux < k || value_alignment_assumed(at.values, &d.start, k))
+		out->assumptions = ASSUME_ALIGNED_TMA;
+	return true;
+}

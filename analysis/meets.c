@@ -65,7 +65,7 @@ static bool same_access(const struct access *a, const struct access *b)
 	return same_kind(a, b) && same_value(&a->address, &b->address) && a->bytes == b->bytes &&
 	       a->object == b->object && a->exact == b->exact &&
 	       a->extent_assumptions == b->extent_assumptions && a->has_ceiling == b->has_ceiling &&
-	       a->ceiling == b->ceiling && a->roots == b->roots;
+	       a->ceiling == b->ceiling && a->roots == b->roots && a->pattern == b->pattern;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t number)

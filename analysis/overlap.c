@@ -4,7 +4,7 @@
  * and why. Invariant: `may` is false only if no pair of concrete addresses of the two sets meets,
  * or if the named assumptions say so; whatever is unknown may touch.
  */
-#include "analysis/access.h"
+#include "analysis/swizzled.h"
 #include "analysis/value_private.h"
 
 #include <inttypes.h>
@@ -202,6 +202,10 @@ static struct overlap in_one_variable(const struct values *vs, const struct acce
 	} else if (o.may && ends_below(a, &q, &y, &x, arena, &o.reason)) {
 		o.may = false;
 		o.assumptions |= ASSUME_MAP_GAP;
+	}
+	if (o.may && swizzled_apart(vs, g, a, &o.assumptions)) {
+		o.may = false;
+		o.reason = "other chunks of swizzled rows";
 	}
 	if (!o.may)
 		o.assumptions |= x.assumptions | y.assumptions | g->extent_assumptions |

@@ -275,6 +275,21 @@ static bool two_sources(struct look *l, const struct insn *insn, struct type typ
 	}
 }
 
+/* bfi: the low bits of a in a field of b (ISA 9.7.1.24). */
+static bool inserted(struct look *l, const struct insn *insn, struct type type, uint64_t *out)
+{
+	uint64_t a, b, at, size;
+
+	if (!source(l, insn, 0, &a) || !source(l, insn, 1, &b) || !source(l, insn, 2, &at) ||
+		!source(l, insn, 3, &size))
+		return false;
+	at = cut(at, 8);
+	uint64_t field = at < type.bits ? cut(~UINT64_C(0), (uint32_t)cut(size, 8)) << at : 0;
+
+	*out = (b & ~field) | (at < type.bits ? a << at & field : 0);
+	return true;
+}
+
 static bool converted(struct look *l, const struct insn *insn, uint64_t *out)
 {
 	struct type from = insn_type(insn, insn->op == OP_cvt), to = insn_type(insn, 0);
@@ -331,6 +346,8 @@ static bool definition(struct look *l, const struct insn *insn, uint32_t slot, u
 		return logic(l, insn, type.bits, out);
 	case OP_selp:
 		return selected(l, insn, out);
+	case OP_bfi:
+		return inserted(l, insn, type, out);
 	default:
 		return two_sources(l, insn, type, out);
 	}

@@ -70,6 +70,8 @@ struct trip_end { /* the loop ends in the round in which phi + step + added == o
 	uint32_t added, other; /* nodes from outside the loop, or NONE */
 };
 
+#define RESIDUES_LISTS 64
+
 struct values {
 	const struct function *fn;
 	const struct cfg *cfg;
@@ -128,6 +130,7 @@ struct values {
 	struct places *places; /* filled on demand; NULL while solving */
 	struct kept_truths **truths; /* by node, filled on demand: see thread_ways.c */
 	const struct thread_set **reach; /* by block, likewise */
+	struct residues *residues[RESIDUES_LISTS]; /* see swizzled.c */
 	uint32_t cuts;	       /* evaluations that ended for want of depth or fuel so far */
 	uint32_t *cached;      /* by operand: answer of value_of + 1, or 0 */
 	struct value *answers;

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: a generic access and a matrix operand that lie in one variable. Out: whether any thread touches a
+ * chunk that the matrix has. Invariant: an address is known modulo 2^k only if its contents are that at
+ * every execution of the thread: numbers of the thread alone, and registers whose set has a stride of a
+ * multiple of 2^k. A stage of a ring is such a multiple, so nothing need be known of it.
+ */
+#include "analysis/swizzled.h"
+
+#include "analysis/extent_matrix.h"
+#include "analysis/threads.h"
+#include "analysis/value_private.h"
+
+#define CHUNK 16
+#define PATTERN_LOG 10 /* the address bits that swizzling looks at, and below */
+#define DEPTH_MOST 24
+#define FUEL 400
+
+struct residue { /* value modulo 2^bits */
+	uint64_t value;
+	uint32_t bits;
+};
+
+/* What one instruction's address is in each thread, filled as threads are asked about. */
+struct residues {
+	struct residues *next;
+	uint32_t insn, touch, n;
+	uint32_t assumptions;
+	struct residue v[];
+};
+
+struct look {
+	const struct values *vs;
+	uint32_t variable, tid, fuel, assumptions;
+};
+
+static const struct residue unknown = {0, 0};
+
+static struct residue modulo(uint64_t value, uint32_t bits)
+{
+	return (struct residue){value, bits > 64 ? 64 : bits};
+}
+
+static uint32_t fewer(const struct residue *a, const struct residue *b)
+{
+	return a->bits < b->bits ? a->bits : b->bits;
+}
+
+/* What a register's set says, whoever runs it. */
+static struct residue by_set(struct look *l, uint32_t node)
+{
+	const struct value *v = &l->vs->at[node];
+
+	if ((v->base != BASE_NUMBER && v->base != BASE_SYMBOL) || v->lo < -VALUE_FAR ||
+		v->lo > VALUE_FAR)
+		return unknown;
+	l->assumptions |= v->assumptions;
+	return modulo((uint64_t)v->lo, v->stride ? (uint32_t)__builtin_ctzll(v->stride) : 64);
+}
+
+static struct residue low_bits(struct look *, const struct operand *, uint32_t depth);
+static struct residue node_bits_of(struct look *, uint32_t node, uint32_t depth);
+
+/* The operand holds an address in the variable. */
+static bool is_address(const struct look *l, const struct operand *o)
+{
+	const struct values *vs = l->vs;
+	uint32_t node = o ? trips_plain_node(vs, o) : NONE;
+
+	return o && (o->kind == OPERAND_SYMBOL ||
+			    (node != NONE && vs->at[node].base == BASE_SYMBOL));
+}
+
+/* factor * source 0, the factor a constant. */
+static struct residue multiple(struct look *l, const struct insn *insn, uint64_t factor, uint32_t depth)
+{
+	const struct operand *o = insn_source(l->vs->fn, insn, 0);
+
+	if (is_address(l, o)) /* its alignment is not asked for */
+		return unknown;
+	struct residue x = low_bits(l, o, depth);
+
+	if (!factor)
+		return modulo(0, 64);
+	return modulo(x.value * factor, x.bits + (uint32_t)__builtin_ctzll(factor));
+}
+
+static struct residue both(struct look *l, const struct insn *insn, uint32_t depth)
+{
+	struct residue x = low_bits(l, insn_source(l->vs->fn, insn, 0), depth),
+		       y = low_bits(l, insn_source(l->vs->fn, insn, 1), depth);
+	uint64_t v = insn->op == OP_add	  ? x.value + y.value
+		     : insn->op == OP_sub ? x.value - y.value
+		     : insn->op == OP_and ? x.value & y.value
+		     : insn->op == OP_or  ? x.value | y.value
+					  : x.value ^ y.value;
+
+	return modulo(v, fewer(&x, &y));
+}
+
+/* The low bits of a result follow from low bits of the sources. Of addresses at most one is in it, as it is
+ * or with low bits changed that its variable's alignment says are none of its own. */
+static struct residue low_result(
+	struct look *l, const struct insn *insn, const struct value *result, uint32_t depth)
+{
+	const struct function *fn = l->vs->fn;
+	const struct operand *a = insn_source(fn, insn, 0), *b = insn_source(fn, insn, 1),
+			     *c = insn_source(fn, insn, 2);
+	struct type type = insn_type(insn, 0), from = insn_type(insn, 1);
+	bool address = result->base == BASE_SYMBOL, x = is_address(l, a), y = is_address(l, b);
+	struct residue r, s;
+	int64_t by;
+
+	if (type.is_float || type.bits < 32 || insn_has(insn, MOD_sat) || insn_has(insn, MOD_hi) ||
+		insn_has(insn, MOD_wide))
+		return unknown;
+	switch (insn->op) {
+	case OP_mov:
+		return x == address ? low_bits(l, a, depth) : unknown;
+	case OP_cvt:
+		if (x != address || from.is_float || from.bits < 32)
+			return unknown;
+		r = low_bits(l, a, depth);
+		return modulo(r.value, r.bits < 32 ? r.bits : 32);
+	case OP_add:
+		return x + y == address ? both(l, insn, depth) : unknown;
+	case OP_sub:
+		return x == address && !y ? both(l, insn, depth) : unknown;
+	case OP_and:
+	case OP_or:
+	case OP_xor:
+		if (x + y != address)
+			return unknown;
+		r = both(l, insn, depth);
+		return modulo(r.value, address && r.bits > result->aux ? result->aux : r.bits);
+	case OP_shl:
+		if (address || !trips_constant_of(l->vs, b, &by) || by < 0 || by > 31)
+			return unknown;
+		return multiple(l, insn, UINT64_C(1) << by, depth);
+	case OP_mul:
+		if (address || !trips_constant_of(l->vs, b, &by))
+			return unknown;
+		return multiple(l, insn, (uint64_t)by, depth);
+	case OP_mad:
+		if (is_address(l, c) != address || !trips_constant_of(l->vs, b, &by))
+			return unknown;
+		r = multiple(l, insn, (uint64_t)by, depth);
+		s = low_bits(l, c, depth);
+		return modulo(r.value + s.value, fewer(&r, &s));
+	default:
+		return unknown;
+	}
+}
+
+/* What all ways into a phi agree about. One that comes back to the phi runs out of depth: nothing is known
+ * of it then. */
+static struct residue joined(struct look *l, const struct node *n, uint32_t depth)
+{
+	const struct values *vs = l->vs;
+	struct residue all = unknown;
+
+	for (uint32_t k = 0; k < vs->cfg->blocks[n->block].pred.n; k++) {
+		struct residue way = node_bits_of(l, vs->ssa.inputs[n->input + k], depth);
+		uint64_t apart = k ? all.value ^ way.value : 0;
+
+		if (k && all.bits < way.bits)
+			way.bits = all.bits;
+		if (apart && (uint32_t)__builtin_ctzll(apart) < way.bits)
+			way.bits = (uint32_t)__builtin_ctzll(apart);
+		all = way;
+		if (!all.bits)
+			return unknown;
+	}
+	return all;
+}
+
+static struct residue node_bits_of(struct look *l, uint32_t node, uint32_t depth)
+{
+	const struct values *vs = l->vs;
+
+	if (node >= vs->nsolved || !depth || !l->fuel)
+		return unknown;
+	l->fuel--;
+	const struct node *n = &vs->ssa.nodes[node];
+	const struct value *v = &vs->at[node];
+	uint32_t bits = vs->fn->regs[n->reg].bits;
+	struct residue r = unknown, s;
+
+	if (v->base == BASE_SYMBOL && v->id != l->variable)
+		return unknown;
+	if (n->kind == NODE_DEF && n->previous == NONE && bits >= 32)
+		r = low_result(l, &vs->fn->insns[n->insn], v, depth - 1);
+	if (n->kind == NODE_PHI)
+		r = joined(l, n, depth - 1);
+	s = by_set(l, node);
+	if (s.bits > r.bits)
+		r = s;
+	return modulo(r.value, r.bits < bits ? r.bits : bits);
+}
+
+/* An address counts from its variable. */
+static struct residue low_bits(struct look *l, const struct operand *o, uint32_t depth)
+{
+	const struct values *vs = l->vs;
+	struct residue r;
+	uint32_t end;
+	int64_t number;
+
+	if (!o || !depth || !l->fuel)
+		return unknown;
+	l->fuel--;
+	if (o->kind == OPERAND_IMM)
+		return modulo((uint64_t)o->imm, 64);
+	if (o->kind == OPERAND_SYMBOL) {
+		struct value v = evaluate_operand(
+			(struct evaluation){(struct values *)(uintptr_t)vs, NULL, 0, NULL}, 0, o);
+
+		return v.base == BASE_SYMBOL && v.id == l->variable ? modulo((uint64_t)v.lo, 64)
+								     : unknown;
+	}
+	if (o->kind != OPERAND_REG || o->component || o->negated || vs->fn->regs[o->id].vector > 1)
+		return unknown;
+	uint32_t node = vs->ssa.node_of[o - vs->fn->operands], bits = vs->fn->regs[o->id].bits;
+
+	if (node >= vs->nsolved)
+		return unknown;
+	if (vs->at[node].base != BASE_SYMBOL && !o->imm &&
+		thread_number(vs, l->tid, o, &number, &end))
+		return modulo((uint64_t)number, bits);
+	r = node_bits_of(l, node, depth);
+	return modulo(r.value + (uint64_t)o->imm, r.bits);
+}
+
+static const struct touch *touch_of(const struct values *vs, const struct access *a)
+{
+	return &vs->cfg->effects[a->insn].touches[a->touch];
+}
+
+static struct residues *residues_of(struct values *vs, const struct access *g)
+{
+	struct residues **at = &vs->residues[g->insn % RESIDUES_LISTS];
+	bool exact;
+	uint32_t most = threads_most(vs, &exact);
+
+	for (struct residues *r = *at; r; r = r->next)
+		if (r->insn == g->insn && r->touch == g->touch)
+			return r;
+	struct residues *fresh =
+		arena_alloc(vs->arena, sizeof(*fresh) + most * sizeof(struct residue));
+
+	*fresh = (struct residues){.next = *at, .insn = g->insn, .touch = g->touch};
+	return *at = fresh;
+}
+
+/* The address of thread tid, counted from its variable. */
+static struct residue address_of(struct values *vs, const struct access *g, struct residues *r, uint32_t tid)
+{
+	const struct operand *o = insn_operand(
+		vs->fn, &vs->fn->insns[g->insn], touch_of(vs, g)->operand);
+
+	if (o && o->kind == OPERAND_MEM)
+		o = o->indexed ? NULL : operand_child(vs->fn, o, 0);
+	for (; r->n <= tid; r->n++) {
+		struct look l = {vs, g->address.id, r->n, FUEL, 0};
+
+		r->v[r->n] = low_bits(&l, o, DEPTH_MOST);
+		r->assumptions |= l.assumptions;
+	}
+	return r->v[tid];
+}
+
+/* The chunk at `address` is one of the matrix, all of it modulo `mask` + 1. */
+static bool has_chunk(const struct matrix_rows *m, uint64_t address, uint64_t mask)
+{
+	/* swizzling is undone as it is done: bits 4 to 6 by bits 7 to 9, as many as a row has chunks */
+	uint64_t plain = address ^ (address >> 3 & (m->row - CHUNK));
+	uint64_t start = (uint64_t)m->start.lo, column = start % m->row;
+	uint64_t offset = (plain - (start - column)) & mask, in_row = offset % m->row;
+
+	if (in_row < column || in_row >= column + m->bytes)
+		return false;
+	for (uint32_t i = 0; i < m->rows; i += 8)
+		if (((offset - in_row - (uint64_t)(i / 8) * m->sbo) & mask) < UINT64_C(8) * m->row)
+			return true;
+	return false;
+}
+
+static bool touches(const struct matrix_rows *m, const struct access *g, const struct residue *at)
+{
+	uint32_t stages = m->start.stride ? (uint32_t)__builtin_ctzll(m->start.stride) : 64;
+	uint32_t bits = at->bits < stages ? at->bits : stages;
+
+	if (bits < PATTERN_LOG)
+		return true;
+	uint64_t mask = bits < 20 ? (UINT64_C(1) << bits) - 1 : (UINT64_C(1) << 20) - 1;
+
+	for (uint64_t b = at->value & ~(uint64_t)(CHUNK - 1); b < at->value + g->bytes; b += CHUNK)
+		if (has_chunk(m, b & mask, mask))
+			return true;
+	return false;
+}
+
+bool swizzled_apart(const struct values *values, const struct access *g, const struct access *a,
+	uint32_t *assumptions)
+{
+	struct values *vs = (struct values *)(uintptr_t)values;
+	struct matrix_place at = {vs->fn, vs, vs->options, a->insn};
+	struct thread_set who;
+	struct matrix_rows m;
+	bool assumed;
+
+	if (!a->pattern || !g->pattern || g->address.base != BASE_SYMBOL ||
+		!matrix_rows(at, touch_of(vs, a), &m) || m.start.base != BASE_SYMBOL ||
+		m.start.id != g->address.id || m.start.lo < 0 || m.start.hi > INT32_MAX ||
+		!threads_numbered(vs, &assumed))
+		return false;
+	struct residues *r = residues_of(vs, g);
+
+	threads_run(vs, g->insn, &who);
+	for (uint32_t tid = 0; tid < THREADS_MAX; tid++) {
+		if (!thread_set_has(&who, tid))
+			continue;
+		struct residue address = address_of(vs, g, r, tid);
+
+		if (touches(&m, g, &address))
+			return false;
+	}
+	*assumptions |= r->assumptions | m.start.assumptions | m.assumptions;
+	if (assumed)
+		*assumptions |= ASSUME_FLAT_BLOCK;
+	return true;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A k-step of wgmma reads a part of each row of its matrix, which swizzling spreads over the row's chunks
+ * of 16 bytes (ISA 9.7.15.5.1). Ranges with one stride cannot tell that part from the rest of the row; the
+ * chunks that each thread writes can.
+ */
+#pragma once
+
+#include "analysis/access.h"
+
+/* No thread's generic access touches a byte that the k-step reads. Both lie in one variable. Adds the
+ * assumptions on which that rests. */
+bool swizzled_apart(const struct values *, const struct access *g, const struct access *a,
+	uint32_t *assumptions);
