@@ -50,25 +50,10 @@ struct value range_span(int64_t lo, int64_t hi, uint64_t stride)
 	return v;
 }
 
-struct value range_constant(int64_t c)
-{
-	return (struct value){.base = BASE_NUMBER, .lo = c, .hi = c};
-}
-
-struct value range_empty(void)
-{
-	return (struct value){.base = BASE_EMPTY};
-}
-
 struct value range_top(uint32_t bits)
 {
 	return bits >= 64 ? range_span(-FAR_END, FAR_END, 1)
 			  : range_span(0, (int64_t)((UINT64_C(1) << bits) - 1), 1);
-}
-
-bool range_is_empty(const struct value *v)
-{
-	return v->base == BASE_EMPTY;
 }
 
 bool range_is_constant(const struct value *v, int64_t *c)

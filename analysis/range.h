@@ -9,12 +9,24 @@
 
 #include "analysis/value.h"
 
-struct value range_empty(void);
-struct value range_constant(int64_t);
+static inline struct value range_empty(void)
+{
+	return (struct value){.base = BASE_EMPTY};
+}
+
+static inline struct value range_constant(int64_t c)
+{
+	return (struct value){.base = BASE_NUMBER, .lo = c, .hi = c};
+}
+
 struct value range_span(int64_t lo, int64_t hi, uint64_t stride);
 struct value range_top(uint32_t bits);
 
-bool range_is_empty(const struct value *);
+static inline bool range_is_empty(const struct value *v)
+{
+	return v->base == BASE_EMPTY;
+}
+
 bool range_is_constant(const struct value *, int64_t *);
 /* Covers all contents of a register of that width. */
 bool range_is_top(const struct value *, uint32_t bits);

@@ -50,19 +50,29 @@ static void see_def(struct counter *c, uint32_t reg)
 	s->def_insn[s->def_at[reg]++] = c->insn;
 }
 
+static void see_register(struct counter *c, const struct operand *o, bool def)
+{
+	if (def)
+		see_def(c, o->id);
+	else
+		see_use(c, o->id, (uint32_t)(o - c->ssa->fn->operands));
+}
+
 /* Operands nest four deep at most; see regs.c. */
 static void see_operand(struct counter *c, const struct operand *o, bool def, uint32_t depth)
 {
 	const struct function *fn = c->ssa->fn;
 
-	if (o->kind == OPERAND_REG) {
-		if (def)
-			see_def(c, o->id);
-		else
-			see_use(c, o->id, (uint32_t)(o - fn->operands));
+	if (o->kind == OPERAND_REG)
+		see_register(c, o, def);
+	for (uint32_t i = 0; depth < 4 && i < o->count; i++) {
+		const struct operand *child = operand_child(fn, o, i);
+
+		if (child->count)
+			see_operand(c, child, def, depth + 1);
+		else if (child->kind == OPERAND_REG)
+			see_register(c, child, def);
 	}
-	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
-		see_operand(c, operand_child(fn, o, i), def, depth + 1);
 }
 
 static void see_insn(struct counter *c, uint32_t i)

@@ -55,11 +55,6 @@ struct type insn_type(const struct insn *insn, uint32_t k)
 	return types[MOD_UNKNOWN];
 }
 
-const struct operand *insn_source(const struct function *fn, const struct insn *insn, uint32_t k)
-{
-	return insn_operand(fn, insn, k + 1);
-}
-
 uint32_t insn_slot(const struct function *fn, const struct insn *insn, uint32_t reg)
 {
 	const struct operand *d = insn_operand(fn, insn, 0);

@@ -153,7 +153,12 @@ struct type {
 struct type type_of_modifier(uint16_t mod);
 /* The k-th type among the modifiers (0: first). */
 struct type insn_type(const struct insn *, uint32_t k);
-const struct operand *insn_source(const struct function *, const struct insn *, uint32_t k);
+static inline const struct operand *insn_source(
+	const struct function *fn, const struct insn *insn, uint32_t k)
+{
+	return insn_operand(fn, insn, k + 1);
+}
+
 /* Slot of a register in the destination list (vector loads, unpacking, d|p), or 0. */
 uint32_t insn_slot(const struct function *, const struct insn *, uint32_t reg);
 enum compare {
@@ -228,7 +233,10 @@ struct value context_apply(const struct context *, uint32_t node, struct value);
 /* value_solve.c */
 struct value values_join(
 	struct values *, const struct value *, const struct value *, uint32_t bits);
-uint32_t node_bits(const struct values *, uint32_t node);
+static inline uint32_t node_bits(const struct values *vs, uint32_t node)
+{
+	return vs->fn->regs[vs->ssa.nodes[node].reg].bits;
+}
 
 /* value_trips.c */
 /* A constant as the text has it, in the instruction or in a mov before it. */

@@ -11,11 +11,6 @@
 
 #include <string.h>
 
-uint32_t node_bits(const struct values *vs, uint32_t node)
-{
-	return vs->fn->regs[vs->ssa.nodes[node].reg].bits;
-}
-
 struct value values_join(
 	struct values *vs, const struct value *a, const struct value *b, uint32_t bits)
 {

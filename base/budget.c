@@ -20,11 +20,8 @@ void budget_start(struct budget *budget, double seconds)
 		budget->deadline_ns = now_ns() + (uint64_t)(seconds * 1e9);
 }
 
-bool budget_spent(struct budget *budget)
+bool budget_is_over(struct budget *budget)
 {
-	if (budget->spent || !budget->deadline_ns)
-		return budget->spent;
-	if (budget->asked++ % 256 == 0 && now_ns() >= budget->deadline_ns)
-		budget->spent = true;
+	budget->spent = now_ns() >= budget->deadline_ns;
 	return budget->spent;
 }

@@ -12,5 +12,13 @@ struct budget {
 };
 
 void budget_start(struct budget *, double seconds);
+/* Reads the clock. */
+bool budget_is_over(struct budget *);
+
 /* True once the time is over; reads the clock on the first and then on every 256th call only. */
-bool budget_spent(struct budget *);
+static inline bool budget_spent(struct budget *budget)
+{
+	if (budget->spent || !budget->deadline_ns || budget->asked++ % 256)
+		return budget->spent;
+	return budget_is_over(budget);
+}
