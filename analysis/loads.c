@@ -80,69 +80,66 @@ static bool is_asked(const struct unit *unit, uint32_t i)
 	return false;
 }
 
-/* All registers of each instruction. */
-static void tabulate(struct loads *l)
+/* All registers of an instruction, once it is of interest. */
+static void tabulate(struct loads *l, uint32_t i, struct insn_regs *regs)
 {
 	const struct function *fn = l->unit->fn;
 	struct arena *arena = l->unit->arena;
-	struct insn_regs regs = {0};
 
-	l->regs = ARENA_UNSET(arena, struct insn_range, fn->ninsns);
-	for (uint32_t i = 0; i < fn->ninsns; i++) {
-		regs_of(fn, &fn->insns[i], arena, &regs);
-		uint32_t *v = ARENA_UNSET(arena, uint32_t, regs.defs.n + regs.uses.n);
+	if (l->regs[i].defs)
+		return;
+	regs_of(fn, &fn->insns[i], arena, regs);
+	uint32_t *v = ARENA_UNSET(arena, uint32_t, regs->defs.n + regs->uses.n + 1);
 
-		for (uint32_t k = 0; k < regs.defs.n; k++)
-			v[k] = regs.defs.v[k];
-		for (uint32_t k = 0; k < regs.uses.n; k++)
-			v[regs.defs.n + k] = regs.uses.v[k];
-		l->regs[i] = (struct insn_range){v, v + regs.defs.n, regs.defs.n, regs.uses.n, 0};
-	}
+	for (uint32_t k = 0; k < regs->defs.n; k++)
+		v[k] = regs->defs.v[k];
+	for (uint32_t k = 0; k < regs->uses.n; k++)
+		v[regs->defs.n + k] = regs->uses.v[k];
+	l->regs[i] = (struct insn_range){v, v + regs->defs.n, regs->defs.n, regs->uses.n, 0};
 }
 
-static bool add_defs(struct loads *l, uint32_t i)
+/* What the instruction defines is tracked; new ones go onto the stack. */
+static uint32_t track_defs(struct loads *l, uint32_t i, uint32_t *stack, uint32_t top)
 {
-	bool any = false;
-
 	for (uint32_t k = 0; k < l->regs[i].ndefs; k++) {
-		uint32_t *number = &l->number[l->regs[i].defs[k]];
+		uint32_t reg = l->regs[i].defs[k];
 
-		any |= *number == NONE;
-		*number = 0;
+		if (l->number[reg] != NONE)
+			continue;
+		l->number[reg] = l->nregs++;
+		stack[top++] = reg;
 	}
-	return any;
-}
-
-static bool reads_tracked(const struct loads *l, uint32_t i)
-{
-	for (uint32_t k = 0; k < l->regs[i].nuses; k++)
-		if (l->number[l->regs[i].uses[k]] != NONE)
-			return true;
-	return false;
+	return top;
 }
 
 /* Only registers whose value may depend on a load that is asked for are of interest, wherever they
- * are: a few, or after PASSES_MOST looks at the text all. */
-#define PASSES_MOST 8
-
+ * are, and only instructions that name one. */
 static void find_tracked(struct loads *l, struct ids loads)
 {
 	const struct function *fn = l->unit->fn;
-	bool changed = true;
+	struct arena *arena = l->unit->arena;
+	uint32_t *stack = ARENA_UNSET(arena, uint32_t, fn->nregs + 1), top = 0;
+	struct insn_regs regs = {0};
 
-	l->number = ARENA_UNSET(l->unit->arena, uint32_t, fn->nregs + 1);
+	l->regs = ARENA_NEW(arena, struct insn_range, fn->ninsns);
+	l->number = ARENA_UNSET(arena, uint32_t, fn->nregs + 1);
 	memset(l->number, 0xff, sizeof(*l->number) * (fn->nregs + 1));
-	for (uint32_t i = 0; i < loads.n; i++)
-		add_defs(l, loads.v[i]);
-	for (uint32_t pass = 0; changed && pass < PASSES_MOST; pass++) {
-		changed = false;
-		for (uint32_t i = 0; i < fn->ninsns; i++)
-			if (reads_tracked(l, i))
-				changed |= add_defs(l, i);
+	for (uint32_t i = 0; i < loads.n; i++) {
+		tabulate(l, loads.v[i], &regs);
+		top = track_defs(l, loads.v[i], stack, top);
 	}
-	for (uint32_t r = 0; r < fn->nregs; r++)
-		if (changed || l->number[r] != NONE)
-			l->number[r] = l->nregs++;
+	while (top) {
+		uint32_t reg = stack[--top];
+		struct ids uses = value_register_uses(l->unit->values, reg);
+		struct ids defs = value_register_defs(l->unit->values, reg);
+
+		for (uint32_t i = 0; i < uses.n; i++) {
+			tabulate(l, uses.v[i], &regs);
+			top = track_defs(l, uses.v[i], stack, top);
+		}
+		for (uint32_t i = 0; i < defs.n; i++)
+			tabulate(l, defs.v[i], &regs);
+	}
 }
 
 static uint32_t keep_tracked(const struct loads *l, uint32_t *v, uint32_t n, uint64_t *fold)
@@ -169,8 +166,10 @@ static void renumber(struct loads *l)
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
 		struct insn_range *r = &l->regs[i];
 
-		r->ndefs = keep_tracked(l, r->defs, r->ndefs, &r->fold);
-		r->nuses = keep_tracked(l, r->uses, r->nuses, &r->fold);
+		if (r->defs) {
+			r->ndefs = keep_tracked(l, r->defs, r->ndefs, &r->fold);
+			r->nuses = keep_tracked(l, r->uses, r->nuses, &r->fold);
+		}
 		l->stops[i] = is_asked(unit, i) ? UINT64_MAX : r->fold;
 	}
 }
@@ -233,7 +232,6 @@ struct loads *loads_prepare(struct unit *unit, struct ids loads)
 	uint32_t n = unit->cfg.n;
 
 	l->unit = unit;
-	tabulate(l);
 	find_tracked(l, loads);
 	renumber(l);
 	liveness(l);

@@ -57,6 +57,9 @@ bool value_descriptor(const struct values *, const struct value *, struct descri
 /* A number equal for two operands only if they certainly hold the same value whenever both are
  * current (hash-consed expression of SSA definitions; elect.sync with equal mask is equal). Never NONE. */
 uint32_t value_number(const struct values *, uint32_t insn, const struct operand *);
+/* Instructions, in reach, that name a register: as a source or the guard, perhaps twice; as a destination. */
+struct ids value_register_uses(const struct values *, uint32_t reg);
+struct ids value_register_defs(const struct values *, uint32_t reg);
 /* The value number stays the same for the whole life of the thread (no phi, load or volatile source in it). */
 bool value_number_invariant(const struct values *, uint32_t number);
 /* All threads of the CTA certainly hold the same value (ctaid, parameters, constants, arithmetic of such;
