@@ -15,6 +15,7 @@
 #define PATTERN_LOG 10 /* the address bits that swizzling looks at, and below */
 #define DEPTH_MOST 24
 #define FUEL 400
+#define NOT_ASKED UINT32_MAX
 
 struct residue { /* value modulo 2^bits */
 	uint64_t value;
@@ -24,9 +25,9 @@ struct residue { /* value modulo 2^bits */
 /* What one instruction's address is in each thread, filled as threads are asked about. */
 struct residues {
 	struct residues *next;
-	uint32_t insn, touch, n;
+	uint32_t insn, touch;
 	uint32_t assumptions;
-	struct residue v[];
+	struct residue v[]; /* by thread; NOT_ASKED bits */
 };
 
 struct look {
@@ -249,6 +250,8 @@ static struct residues *residues_of(struct values *vs, const struct access *g)
 		arena_alloc(vs->arena, sizeof(*fresh) + most * sizeof(struct residue));
 
 	*fresh = (struct residues){.next = *at, .insn = g->insn, .touch = g->touch};
+	for (uint32_t t = 0; t < most; t++)
+		fresh->v[t].bits = NOT_ASKED;
 	return *at = fresh;
 }
 
@@ -260,10 +263,10 @@ static struct residue address_of(struct values *vs, const struct access *g, stru
 
 	if (o && o->kind == OPERAND_MEM)
 		o = o->indexed ? NULL : operand_child(vs->fn, o, 0);
-	for (; r->n <= tid; r->n++) {
-		struct look l = {vs, g->address.id, r->n, FUEL, 0};
+	if (r->v[tid].bits == NOT_ASKED) {
+		struct look l = {vs, g->address.id, tid, FUEL, 0};
 
-		r->v[r->n] = low_bits(&l, o, DEPTH_MOST);
+		r->v[tid] = low_bits(&l, o, DEPTH_MOST);
 		r->assumptions |= l.assumptions;
 	}
 	return r->v[tid];
