@@ -242,6 +242,13 @@ struct value operation_arithmetic(const struct operation *op)
 		return evaluate_mad(op);
 	case OP_shl:
 		b = range_unsigned(&b, 32);
+		if (op->type.bits == 32 && b.lo == b.hi && b.lo > 0 && b.lo < 32 &&
+			idiom_shifted(op->e, insn_source(op->e.values->fn, op->insn, 0), (uint32_t)b.lo,
+				&v)) {
+			a = range_shl(&a, &b, 32);
+			b = range_shl(&v, &b, 32);
+			return range_meet(&a, &b, 32);
+		}
 		return range_shl(&a, &b, op->type.bits);
 	case OP_shr:
 		b = range_unsigned(&b, 32);

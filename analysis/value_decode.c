@@ -153,3 +153,24 @@ bool insn_is_arithmetic(const struct insn *insn)
 		return false;
 	}
 }
+
+bool value_sends_to_mask(const struct insn *insn)
+{
+	return insn->op == OP_cp && insn_has(insn, MOD_multicast__cluster);
+}
+
+/* Behind the mbarrier, the last operand in brackets, and the offsets of im2col. */
+const struct operand *value_multicast_mask(const struct function *fn, const struct insn *insn)
+{
+	const struct operand *mask = NULL;
+
+	for (uint32_t k = insn->count; k-- > 0;) {
+		const struct operand *o = insn_operand(fn, insn, k);
+
+		if (o->kind == OPERAND_MEM || o->kind == OPERAND_SYMBOL)
+			return mask;
+		if (o->kind == OPERAND_REG || o->kind == OPERAND_IMM)
+			mask = o;
+	}
+	return NULL;
+}

@@ -323,9 +323,9 @@ static bool remainder_of(const struct walker *w, const struct operand *a, const 
 	return true;
 }
 
-/* a - (y & -2^k), where y is a or a plus a small number. */
+/* a - (y & -2^k), where y is a or a plus a small number: modulo 2^width, which is all that is asked for. */
 static bool rounding_of(const struct walker *w, const struct operand *a,
-	const struct insn *and_insn, struct value *out)
+	const struct insn *and_insn, uint32_t width, struct value *out)
 {
 	const struct operand *y = insn_source(w->fn, and_insn, 0);
 	uint32_t node, x = root(w, a);
@@ -343,7 +343,7 @@ static bool rounding_of(const struct walker *w, const struct operand *a,
 		return false;
 	struct value sum = reading(w, y, 32, false), bias = range_constant(0);
 
-	if (top < 32 && (range_is_empty(&sum) || sum.hi >= INT64_C(1) << top))
+	if (top < width && (range_is_empty(&sum) || sum.hi >= INT64_C(1) << top))
 		return false; /* the mask cuts off more than low bits */
 	if (root(w, y) != x) {
 		const struct insn *add = definition(w, y, &node);
@@ -411,7 +411,7 @@ bool idiom_difference(struct evaluation e, const struct operand *const sources[2
 	if (!insn)
 		return false;
 	if (insn->op == OP_and)
-		return rounded_down(&w, a, b, &values[0], out) || rounding_of(&w, a, insn, out);
+		return rounded_down(&w, a, b, &values[0], out) || rounding_of(&w, a, insn, 32, out);
 	uint32_t bits = insn_type(insn, 0).bits;
 
 	if (insn->op == OP_mul && insn_has(insn, MOD_lo) && (bits == 32 || bits == 16) &&
@@ -421,6 +421,20 @@ bool idiom_difference(struct evaluation e, const struct operand *const sources[2
 		constant(&w, insn_source(w.fn, insn, 1), &d) && d > 0 && d < 31)
 		return remainder_of(&w, a, insn_source(w.fn, insn, 0), INT64_C(1) << d, 32, out);
 	return false;
+}
+
+bool idiom_shifted(struct evaluation e, const struct operand *from, uint32_t by, struct value *out)
+{
+	struct walker w = {e, e.values->fn};
+	uint32_t node;
+	const struct insn *sub = definition(&w, from, &node);
+	const struct insn *and_insn =
+		sub && sub->op == OP_sub && insn_type(sub, 0).bits == 32 && !insn_has(sub, MOD_sat)
+			? definition(&w, insn_source(w.fn, sub, 1), &node)
+			: NULL;
+
+	return by < 32 && and_insn && and_insn->op == OP_and &&
+	       rounding_of(&w, insn_source(w.fn, sub, 0), and_insn, 32 - by, out);
 }
 
 bool idiom_multiply_add(struct evaluation e, const struct insn *insn, struct value *out)

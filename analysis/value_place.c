@@ -24,6 +24,8 @@ struct places {
 	struct context **of_guard;
 	struct memo memo;
 	uint32_t nplaces;
+	struct ids ranks; /* see ranks_of */
+	bool ranks_found;
 };
 
 /* ---- kept values ---- */
@@ -147,7 +149,55 @@ static struct context *at_block(struct values *vs, uint32_t block)
 	return *slot = add_place(vs, &context);
 }
 
-const struct context *place_at(struct values *vs, uint32_t insn)
+/* The nodes that hold this CTA's rank in its cluster, which never changes. */
+static struct ids ranks_of(struct values *vs)
+{
+	struct places *p = places_of(vs);
+	uint32_t *v = NULL, n = 0, cap = 0;
+
+	if (p->ranks_found)
+		return p->ranks;
+	for (uint32_t i = 0; i < vs->nsolved; i++) {
+		const struct node *node = &vs->ssa.nodes[i];
+		const struct insn *insn =
+			node->kind == NODE_DEF && node->previous == NONE ? &vs->fn->insns[node->insn] : NULL;
+		const struct operand *s = insn && insn->op == OP_mov ? insn_source(vs->fn, insn, 0) : NULL;
+
+		if (s && s->kind == OPERAND_SPECIAL && s->special == SPECIAL_CLUSTER_CTARANK)
+			ARENA_PUSH(vs->arena, v, n, cap, i);
+	}
+	p->ranks_found = true;
+	return p->ranks = (struct ids){v, n};
+}
+
+/* Who sends by a constant mask is among those who get it (ASSUME_MULTICAST_SELF). */
+static const struct context *at_sender(
+	struct values *vs, const struct insn *insn, const struct context *plain)
+{
+	struct ids ranks = ranks_of(vs);
+	struct constraint room[CONTEXT_MAX];
+	struct context context = {.v = room, .guard = plain->guard, .holds = plain->holds};
+	int64_t mask;
+
+	if (!ranks.n || !(vs->options->assume & ASSUME_MULTICAST_SELF) ||
+		!trips_constant_of(vs, value_multicast_mask(vs->fn, insn), &mask) ||
+		!(mask & 0xffff))
+		return plain;
+	uint32_t bits = (uint32_t)mask & 0xffff;
+
+	context_copy(&context, plain);
+	for (uint32_t i = 0; i < ranks.n && context.n < CONTEXT_MAX; i++)
+		context.v[context.n++] = (struct constraint){.node = ranks.v[i],
+			.assumptions = ASSUME_MULTICAST_SELF,
+			.lo = __builtin_ctz(bits),
+			.hi = 31 - __builtin_clz(bits),
+			.bits = (uint8_t)node_bits(vs, ranks.v[i])};
+	for (uint32_t i = plain->n; i < context.n; i++)
+		context.all |= UINT64_C(1) << (context.v[i].node % 64);
+	return add_place(vs, &context);
+}
+
+static const struct context *at_instruction(struct values *vs, uint32_t insn)
 {
 	uint32_t block = vs->cfg->block_of[insn];
 
@@ -169,4 +219,12 @@ const struct context *place_at(struct values *vs, uint32_t insn)
 		context.n = CONTEXT_MAX - 12;
 	context_add(vs, &context, guard, context.holds);
 	return *slot = add_place(vs, &context);
+}
+
+const struct context *place_at(struct values *vs, uint32_t insn)
+{
+	const struct context *plain = at_instruction(vs, insn);
+
+	return value_sends_to_mask(&vs->fn->insns[insn]) ? at_sender(vs, &vs->fn->insns[insn], plain)
+							  : plain;
 }

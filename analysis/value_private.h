@@ -173,6 +173,10 @@ enum compare {
 enum compare insn_compare(const struct insn *, bool *is_unsigned);
 bool insn_is_arithmetic(const struct insn *);
 
+/* A multicast copy; the operand that says to which CTAs of the cluster (ISA 9.7.9.27.1), or NULL. */
+bool value_sends_to_mask(const struct insn *);
+const struct operand *value_multicast_mask(const struct function *, const struct insn *);
+
 /* value_operand.c */
 /* A load from the parameters of the function itself, which never change; *fixed: from one place. */
 bool value_loads_parameter(const struct values *, const struct insn *, bool *fixed);
@@ -185,6 +189,8 @@ struct value evaluate_definition(struct evaluation, uint32_t node);
 /* value_idiom.c: remainders computed as differences */
 bool idiom_difference(struct evaluation, const struct operand *const sources[2],
 	const struct value values[2], struct value *);
+/* A difference that is shifted left by so many bits: its low bits are what it gives. */
+bool idiom_shifted(struct evaluation, const struct operand *, uint32_t by, struct value *);
 bool idiom_multiply_add(struct evaluation, const struct insn *, struct value *);
 
 /* value_lockstep.c: sums of two registers that move in step */

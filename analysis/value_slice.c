@@ -86,6 +86,8 @@ static void need_roots(struct slicer *s, uint32_t i)
 		need_address(s, insn_operand(vs->fn, insn, 0));
 	if (insn->op == OP_tcgen05 && insn_has(insn, MOD_mma)) /* the instruction descriptor */
 		need_address(s, insn_operand(vs->fn, insn, insn_has(insn, MOD_sp) ? 4 : 3));
+	if (value_sends_to_mask(insn))
+		need_address(s, value_multicast_mask(vs->fn, insn));
 	/* what reaches a callee without a body says what it may touch; the others are linked */
 	if (insn->op == OP_call || (insn->op == OP_st && insn_has(insn, MOD_param)))
 		for (uint32_t k = 0; k < insn->count; k++)
