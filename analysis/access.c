@@ -173,15 +173,22 @@ static void find_patterns(struct collector *c)
 	}
 }
 
+bool access_makes_peers(const struct function *fn, const struct cfg *cfg)
+{
+	for (uint32_t i = 0; i < fn->ninsns; i++)
+		if (cfg->block_of[i] != NONE && makes_peer(fn, &fn->insns[i]))
+			return true;
+	return false;
+}
+
 void access_collect(const struct function *fn, const struct cfg *cfg, const struct values *values,
 	const struct analysis_options *options, struct arena *arena, struct accesses *out)
 {
 	struct collector c = {fn, cfg, values, options, arena,
-		extents_prepare(fn, cfg, values, options, arena), out, 0, values->is_entry, false};
+		extents_prepare(fn, cfg, values, options, arena), out, 0, values->is_entry,
+		access_makes_peers(fn, cfg)};
 
 	*out = (struct accesses){0};
-	for (uint32_t i = 0; i < fn->ninsns; i++)
-		c.makes_peers |= cfg->block_of[i] != NONE && makes_peer(fn, &fn->insns[i]);
 	for (uint32_t i = 0; i < fn->ninsns; i++)
 		for (uint8_t k = 0; cfg->block_of[i] != NONE && k < cfg->effects[i].ntouches; k++)
 			add_touch(&c, i, k);

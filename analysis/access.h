@@ -43,11 +43,14 @@ struct accesses {
 void access_collect(const struct function *, const struct cfg *, const struct values *,
 	const struct analysis_options *, struct arena *, struct accesses *);
 
+/* Some instruction makes addresses of other CTAs. */
+bool access_makes_peers(const struct function *, const struct cfg *);
+
 struct overlap {
 	bool may;                   /* they may touch the same bytes */
 	enum confidence confidence; /* of an overlap */
 	uint8_t spaces;             /* enum space bits in which they may meet */
-	uint32_t assumptions;       /* enum assumption bits that ruled the overlap out */
+	uint32_t assumptions;       /* enum assumption bits that ruled the overlap out, or one in some space */
 	const char *reason;         /* one phrase for --why: "distinct variables", "offsets [0,512) and [1024,2048)" (static or arena text) */
 };
 

@@ -18,6 +18,7 @@ struct builder {
 	struct access *extra;
 	uint32_t n, cap;
 	bool writes, async; /* what callees may do, by the mode */
+	bool peers;	    /* addresses of other CTAs are made here */
 };
 
 static void add(
@@ -26,6 +27,7 @@ static void add(
 	struct access a = {
 		.insn = call,
 		.spaces = spaces,
+		.peer = (spaces & SPACE_CLUSTER) != 0,
 		.reads = true,
 		.writes = true,
 		.own = true,
@@ -73,6 +75,14 @@ static bool names_shared(const struct value *v, bool *certain)
 	       v->base == BASE_OPAQUE;
 }
 
+/* Or what another CTA has there, as in access.c. */
+static bool names_peer(const struct builder *b, const struct value *v)
+{
+	if (v->is_peer)
+		return !v->own_cta;
+	return b->peers && v->base != BASE_SYMBOL && v->base != BASE_DERIVED;
+}
+
 /* An access through one register that reaches the callee; tells whether it certainly points to
  * shared memory. */
 static bool through_register(
@@ -85,10 +95,12 @@ static bool through_register(
 	certain |= (value_roots(b->unit->values, at, o) & ROOT_SHARED) != 0;
 	if (!named && !certain)
 		return false;
+	uint8_t spaces = SPACE_SHARED | (names_peer(b, &v) ? SPACE_CLUSTER : 0);
+
 	if (emit && certain && v.base == BASE_SYMBOL)
-		add(b, call, SPACE_SHARED, v.id, in_symbol(v.id));
+		add(b, call, spaces, v.id, in_symbol(v.id));
 	else if (emit)
-		add(b, call, SPACE_SHARED, NONE, anywhere(SPACE_SHARED));
+		add(b, call, spaces, NONE, anywhere(spaces));
 	return certain;
 }
 
@@ -100,7 +112,7 @@ static bool through_stored(struct builder *b, uint32_t call, uint32_t symbol, bo
 	const struct block *block = &b->unit->cfg.blocks[b->unit->cfg.block_of[call]];
 	bool found = false, stored = false;
 
-	/* the block of the call as a rule; before it where arms meet within the call sequence */
+	/* the block of the call as a rule; all before it where arms meet within the call sequence */
 	for (uint32_t i = call; i-- > 0 && (i >= block->first || !stored);) {
 		const struct insn *insn = &fn->insns[i];
 		const struct operand *to = insn_operand(fn, insn, 0),
@@ -110,7 +122,7 @@ static bool through_stored(struct builder *b, uint32_t call, uint32_t symbol, bo
 		if (insn->op != OP_st || !insn_has(insn, MOD_param) || !base || !from ||
 			base->kind != OPERAND_SYMBOL || base->id != symbol)
 			continue;
-		stored = true;
+		stored |= i >= block->first;
 		if (from->kind == OPERAND_REG)
 			found |= through_register(b, call, i, from, emit);
 		for (uint32_t k = 0; from->kind == OPERAND_LIST && k < from->count; k++) {
@@ -214,8 +226,9 @@ static void collect_call(struct builder *b, uint32_t call)
 	b->writes = mode != CALLS_NONE;
 	b->async = mode == CALLS_ASYNC || mode == CALLS_WORST;
 	if (mode == CALLS_WORST) {
-		add(b, call, SPACE_SHARED | SPACE_GLOBAL, NONE,
-			anywhere(SPACE_SHARED | SPACE_GLOBAL));
+		const uint8_t all = SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL;
+
+		add(b, call, all, NONE, anywhere(all));
 		return;
 	}
 	through_arguments(b, call, true);
@@ -271,6 +284,7 @@ void callees_collect(struct unit *unit, const struct linked *linked)
 
 	if (!n)
 		return;
+	b.peers = access_makes_peers(unit->fn, &unit->cfg);
 	memcpy(calls, linked->unknown_calls, n * sizeof(*calls));
 	qsort(calls, n, sizeof(*calls), by_number);
 	for (uint32_t i = 0; i < n; i++) {

@@ -198,9 +198,9 @@ bool meets_look_at(struct search *s, uint32_t g, uint32_t a)
 	struct overlap o = access_overlap(unit->values, &unit->accesses, s->meets->classes[g].v[0],
 		s->meets->classes[a].v[0], unit->options, NULL);
 
+	s->meets->assumptions |= o.assumptions;
 	if (!o.may) {
 		s->meets->ruled_out += meets_size(s, g) * meets_size(s, a);
-		s->meets->assumptions |= o.assumptions;
 	} else if (spaces & o.spaces) {
 		push_meet(s, g, a, spaces & o.spaces);
 	}

@@ -329,19 +329,17 @@ struct overlap access_overlap(const struct values *vs, const struct accesses *ac
 		struct overlap global = in_global(vs, g, a, options, arena);
 
 		global.spaces = global.may ? SPACE_GLOBAL : 0;
-		if (!(left & WINDOW))
+		global.assumptions |= o.assumptions;
+		if (!o.may && (global.may || !(left & WINDOW))) {
 			o = global;
-		else if (global.may && !o.may)
-			global.assumptions = 0, o = global;
-		else if (global.may && o.may) {
+		} else if (global.may) {
 			o.spaces |= SPACE_GLOBAL;
 			o.confidence =
 				o.confidence > global.confidence ? o.confidence : global.confidence;
-		} else if (!o.may) {
-			o.assumptions |= global.assumptions;
 		}
+		o.assumptions = global.assumptions;
 	}
-	if (!o.may && left != spaces)
+	if (left != spaces)
 		o.assumptions |= ASSUME_PARAM_GLOBAL;
 	return o;
 }

@@ -190,3 +190,6 @@ $ fencepost --check --format=json ring.ptx | grep -o '"fingerprint"' | wc -l
 $ sed -e '38s/10 3/10 3, function_name $S, inlined_at 1 30 3/' -e '47s/10 3/10 3, function_name $S, inlined_at 1 31 3/' ring.ptx >inline.ptx
 $ fencepost --check inline.ptx | grep -c '^inline.ptx.*error'
 1 4
+A pair that may meet in one space is ruled out in another one, and the assumption is named all the same.
+$ fencepost --check -q --calls=worst --fail-on=none --format=json generic.ptx | grep -o '"assumptions":[^}]*'
+1 "assumptions":["param-global"]
