@@ -346,7 +346,13 @@ static bool check_again(struct batch *b, struct counts *c)
 {
 	char args[512];
 	snprintf(args, sizeof(args), "-q -o %s %s", b->again, b->out);
-	if (tool_run(b->o->tool, args) > 1 || !same_file(b->out, b->again)) {
+	int status = tool_run(b->o->tool, args);
+
+	if (status > 1) { /* killed, perhaps: nothing is known of its answer */
+		fprintf(stderr, "oracle: status %d from: %s %s\n", status, b->o->tool, args);
+		return false;
+	}
+	if (!same_file(b->out, b->again)) {
 		printf("not idempotent: the batch that starts with %s\n", b->programs[0].name);
 		c->unstable++;
 	}
