@@ -23,8 +23,11 @@ static enum fence_kind fence_at(const struct flow_setup *s, const struct event *
  */
 static bool parts(const struct flow_setup *s, const struct event *e, uint32_t f)
 {
-	if (e->kind == EVENT_ACQUIRE)
-		return s->handoffs.sites[e->arg].resets;
+	if (e->kind == EVENT_ACQUIRE) {
+		struct bits entered = epochs_entered(s, e->arg);
+
+		return s->handoffs.sites[e->arg].resets || (entered.nwords && !bits_has(entered, f));
+	}
 	return (e->kind == EVENT_PLACED || e->kind == EVENT_FENCE) &&
 	       bits_has(s->fence[fence_at(s, e)].kill, f);
 }
@@ -152,6 +155,12 @@ static void tell_apart(struct demands *d)
 	for (uint32_t i = 0; i < s->handoffs.n; i++) {
 		add_set(d->likeness, s->received[i], &last[1], &mix);
 		add_set(d->likeness, s->sent_foreign[i], &last[2], &mix);
+	}
+	for (uint32_t i = 0; i < s->handoffs.n; i++) {
+		struct bits entered = epochs_entered(s, i);
+
+		if (entered.nwords)
+			add_set(d->likeness, entered, &last[0], &mix);
 	}
 	for (uint32_t kind = 0; kind <= FENCE_OTHER; kind++)
 		add_set(d->likeness, s->fence[kind].kill, &last[0], &mix);

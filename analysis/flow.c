@@ -224,16 +224,22 @@ static void do_release(struct flow_setup *s, uint32_t number, uint32_t under)
 	const struct ids *to = &s->handoffs.to[number];
 	bool grew = false, widened;
 
-	if (!to->n)
+	if (!to->n && !site->is_exit)
 		return;
 	publish(s, site, under == NO_LITERAL ? s->now.own : s->now.own_if[under], s->scratch);
+	if (site->is_exit)
+		epochs_enter(s, number, s->scratch);
 	grew |= bits_or(s->sent_own[number], s->scratch);
 	if (!site->cp_async && !site->self && !site->is_exit) {
 		publish(s, site, under == NO_LITERAL ? s->now.foreign : s->now.foreign_if[under],
 			s->scratch);
 		/* all else is in somebody's own set */
+		struct bits entered = epochs_entered(s, number);
+
 		if (site->resets)
 			bits_and(s->scratch, s->deferred);
+		else if (entered.nwords)
+			bits_and(s->scratch, entered);
 		grew |= bits_or(s->sent_foreign[number], s->scratch);
 	}
 	widened = epochs_release(s, number);
@@ -262,9 +268,10 @@ static void do_acquire(struct flow_setup *s, uint32_t number)
 	struct bits received = s->received[number];
 	bool guarded = s->unit->fn->insns[site->insn].guard != NONE;
 
-	if (site->resets && !guarded)
+	if ((site->resets && !guarded) || epochs_entered(s, number).nwords)
 		reset_foreign(s);
 	received = epochs_acquire(s, number, received);
+	epochs_enter(s, number, received);
 	bits_or(s->now.foreign, received);
 	for (uint32_t l = 0; l < s->nliterals; l++)
 		if (may_hold(s, l))

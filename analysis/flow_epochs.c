@@ -70,6 +70,7 @@ void epochs_new(struct flow_setup *s)
 			if (s->watched[i] >> e & 1)
 				s->end_of[i * EPOCHS_MAX + e] = s->nends++;
 	}
+	s->entered = ARENA_NEW(arena, uint64_t, (size_t)s->leaders.nepochs * s->set_words);
 	s->end_fresh = ARENA_NEW(arena, uint64_t, (size_t)s->nends * s->set_words);
 	s->end_uncovered = ARENA_NEW(arena, uint32_t, s->nends);
 }
@@ -78,7 +79,44 @@ void epochs_reset(struct flow_setup *s)
 {
 	memset(s->end_fresh, 0, (size_t)s->nends * s->set_words * sizeof(*s->end_fresh));
 	memset(s->end_uncovered, 0, s->nends * sizeof(*s->end_uncovered));
+	memset(s->entered, 0, (size_t)s->leaders.nepochs * s->set_words * sizeof(*s->entered));
 }
+
+/* ---- barriers of sets ---- */
+
+static struct bits entered_by(const struct flow_setup *s, uint32_t epoch)
+{
+	return (struct bits){s->entered + (size_t)epoch * s->set_words, s->set_words};
+}
+
+/*
+ * All of a set pass its barrier, so what one of them did before is in his own set there, if no fence of his
+ * has covered it; that others of the set had heard of it does not matter. What was done outside the set came
+ * in by a hand-off of another kind.
+ */
+struct bits epochs_entered(const struct flow_setup *s, uint32_t site)
+{
+	uint32_t e = s->leaders.epoch_of[site];
+
+	return e && e < EPOCHS_MAX ? entered_by(s, e) : (struct bits){0};
+}
+
+void epochs_enter(struct flow_setup *s, uint32_t site, struct bits received)
+{
+	if (s->leaders.nepochs < 2 || !bits_any(received))
+		return;
+	for (uint32_t sets = leaders_enter(&s->leaders, site); sets; sets &= sets - 1) {
+		uint32_t e = (uint32_t)__builtin_ctz(sets);
+
+		if (!bits_or(entered_by(s, e), received))
+			continue;
+		for (uint32_t i = 0; i < s->handoffs.n; i++)
+			if (s->leaders.epoch_of[i] == e)
+				flow_mark_dirty(s, s->handoffs.sites[i].block);
+	}
+}
+
+/* ---- fences of leaders ---- */
 
 /* Whoever waits for one of the arrivals waits for all of them. */
 static void wake(struct flow_setup *s, const struct arrivers *a)

@@ -17,7 +17,7 @@ static uint64_t row_space(const struct flow_setup *s)
 
 static uint64_t site_space(const struct flow_setup *s)
 {
-	return ((uint64_t)s->handoffs.n * 3 + s->nends) * s->set_words;
+	return ((uint64_t)s->handoffs.n * 3 + s->nends + s->leaders.nepochs) * s->set_words;
 }
 
 static uint64_t *saved_row(const struct flow_setup *s, uint32_t block)
@@ -34,11 +34,13 @@ static void copy_words(uint64_t *saved, uint64_t *words, uint64_t n, bool away)
 static void copy_sites(struct flow_setup *s, bool away)
 {
 	uint64_t sent = (uint64_t)s->handoffs.n * 3 * s->set_words;
+	uint64_t fresh = (uint64_t)s->nends * s->set_words;
 	uint64_t *saved = s->saved + row_space(s);
 	size_t uncovered = s->nends * sizeof(*s->end_uncovered);
 
 	copy_words(saved, s->sent, sent, away);
-	copy_words(saved + sent, s->end_fresh, (uint64_t)s->nends * s->set_words, away);
+	copy_words(saved + sent, s->end_fresh, fresh, away);
+	copy_words(saved + sent + fresh, s->entered, (uint64_t)s->leaders.nepochs * s->set_words, away);
 	memcpy(away ? s->saved_uncovered : s->end_uncovered,
 		away ? s->end_uncovered : s->saved_uncovered, uncovered);
 }

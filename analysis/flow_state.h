@@ -130,6 +130,7 @@ struct flow_setup {
 	uint32_t *end_of, nends;  /* by site and epoch, EPOCHS_MAX to a site: its number */
 	uint64_t *end_fresh;
 	uint32_t *end_uncovered;
+	uint64_t *entered;        /* by epoch: facts that may have come to its sets from others than themselves */
 	uint64_t *sent;           /* where the three sets of each site lie, one site behind the other */
 	struct bits scratch, scratch2, scratch3, suppressed;
 	uint64_t *dirty;          /* blocks, one bit each */
@@ -206,6 +207,12 @@ void epochs_reset(struct flow_setup *);
 void epochs_fence(struct flow_setup *, enum fence_kind, uint32_t leaders);
 /* At a release site; true when those who acquire there must look again. */
 bool epochs_release(struct flow_setup *, uint32_t site);
+/* The facts that others than the set itself may have brought into a set of threads whose own barrier the
+ * site is: all others are in somebody's own set. No words: the site is no such barrier. */
+struct bits epochs_entered(const struct flow_setup *, uint32_t site);
+/* What is acquired at the site may come into sets from outside; what is pending at an exit may be of one who
+ * meets no more. */
+void epochs_enter(struct flow_setup *, uint32_t site, struct bits);
 /* At an acquire site: what of `received` is left, and the own and foreign facts that go. */
 struct bits epochs_acquire(struct flow_setup *, uint32_t site, struct bits received);
 /* Joins `uncovered` along the i-th edge out of a block; true when it grew there. */

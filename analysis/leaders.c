@@ -135,6 +135,79 @@ bool leaders_counted(const struct finder *f, uint32_t epoch, uint32_t site)
 	return false;
 }
 
+/* Lanes of one warp may part on the way to where it leaves: then the others meet without it. */
+static bool parts(const struct finder *f, struct thread t, uint32_t insn)
+{
+	const struct unit *unit = f->unit;
+	struct operand guard = {.kind = OPERAND_REG, .id = unit->fn->insns[insn].guard};
+	struct thread warp = {t.tid, true};
+
+	return guard.id != NONE && !value_uniform(unit->values, insn, &guard) &&
+	       thread_runs(f->unit->values, warp, insn) == TRUTH_OPEN;
+}
+
+static bool may_leave_alone_at(const struct finder *f, struct thread t, uint32_t exit)
+{
+	const struct cfg *cfg = &f->unit->cfg;
+
+	if (!cfg->blocks[exit].exits || !thread_reaches(f->unit->values, t, exit))
+		return false;
+	if (cfg->blocks[exit].count && cfg->blocks[exit].succ.n &&
+		parts(f, t, cfg->blocks[exit].first + cfg->blocks[exit].count - 1))
+		return true;
+	for (uint32_t b = exit; b != NONE && b; b = cfg->blocks[b].idom) {
+		const struct block *block = &cfg->blocks[b];
+
+		if (block->pred.n != 1 || cfg_postdominates(cfg, b, block->pred.v[0]))
+			continue;
+		const struct block *p = &cfg->blocks[block->pred.v[0]];
+
+		if (p->succ.n > 1 && parts(f, t, p->first + p->count - 1))
+			return true;
+	}
+	return false;
+}
+
+static bool may_leave_alone(const struct finder *f, struct thread t)
+{
+	for (uint32_t b = 0; b < f->unit->cfg.n; b++)
+		if (may_leave_alone_at(f, t, b))
+			return true;
+	return false;
+}
+
+/* Lanes of the set may leave there and let the rest of their warp meet without them. */
+static bool some_leave(const struct finder *f, const struct thread_set *set, uint32_t block)
+{
+	for (uint32_t t = 0; t < f->most; t += 32)
+		if (thread_set_has_warp(set, t) &&
+			may_leave_alone_at(f, (struct thread){(uint16_t)t, false}, block))
+			return true;
+	return false;
+}
+
+uint32_t leaders_enter(const struct leaders *l, uint32_t site)
+{
+	const struct finder *f = l->finder;
+	const struct sync_site *s = &f->h->sites[site];
+
+	if (l->enters[site] & 1 || f->ngroups < 2)
+		return l->enters[site] & ~UINT32_C(1);
+	const struct thread_set *who = threads_reach(f->unit->values, s->block);
+
+	l->enters[site] = 1;
+	for (uint32_t g = 1; g < f->ngroups && s->kind != SYNC_WARP; g++) {
+		const struct thread_set *set = &f->groups[g].threads;
+		uint32_t e = f->groups[g].epoch;
+
+		if (l->epoch_of[site] != e && !(l->enters[site] >> e & 1) &&
+			thread_sets_meet(set, who) &&
+			(!s->is_exit || some_leave(f, set, s->block)))
+			l->enters[site] |= (uint8_t)(1 << e);
+	}
+	return l->enters[site] & ~UINT32_C(1);
+}
+
 static void find_beginnings(struct finder *f)
 {
 	struct leaders *l = f->out;
@@ -226,41 +299,6 @@ static void find_leaders(struct finder *f, const struct fence_view *view)
 		if (fence != FENCE_NONE)
 			leaders_of_fence(f, i, true);
 	}
-}
-
-/* Lanes of one warp may part on the way to where it leaves: then the others meet without it. */
-static bool parts(const struct finder *f, struct thread t, uint32_t insn)
-{
-	const struct unit *unit = f->unit;
-	struct operand guard = {.kind = OPERAND_REG, .id = unit->fn->insns[insn].guard};
-	struct thread warp = {t.tid, true};
-
-	return guard.id != NONE && !value_uniform(unit->values, insn, &guard) &&
-	       thread_runs(f->unit->values, warp, insn) == TRUTH_OPEN;
-}
-
-static bool may_leave_alone(const struct finder *f, struct thread t)
-{
-	const struct cfg *cfg = &f->unit->cfg;
-
-	for (uint32_t x = 0; x < cfg->n; x++) {
-		if (!cfg->blocks[x].exits || !thread_reaches(f->unit->values, t, x))
-			continue;
-		if (cfg->blocks[x].count && cfg->blocks[x].succ.n &&
-			parts(f, t, cfg->blocks[x].first + cfg->blocks[x].count - 1))
-			return true;
-		for (uint32_t b = x; b != NONE && b; b = cfg->blocks[b].idom) {
-			const struct block *block = &cfg->blocks[b];
-
-			if (block->pred.n != 1 || cfg_postdominates(cfg, b, block->pred.v[0]))
-				continue;
-			const struct block *p = &cfg->blocks[block->pred.v[0]];
-
-			if (p->succ.n > 1 && parts(f, t, p->first + p->count - 1))
-				return true;
-		}
-	}
-	return false;
 }
 
 /* The leader takes part in every meeting of the set. */
@@ -386,6 +424,7 @@ static void take_epochs(struct finder *f, const struct leaders *known)
 	f->out->epoch_of = known->epoch_of;
 	f->out->begins = known->begins;
 	f->out->counted = known->counted;
+	f->out->enters = known->enters;
 	f->out->nepochs = known->nepochs;
 	memcpy(f->groups, known->finder->groups, sizeof(f->groups));
 	f->ngroups = known->finder->ngroups;
@@ -415,6 +454,7 @@ void leaders_find(struct unit *unit, const struct handoffs *h, const struct fenc
 	} else {
 		find_epochs(f);
 		find_beginnings(f);
+		out->enters = ARENA_NEW(unit->arena, uint8_t, h->n + 1);
 	}
 	find_leaders(f, view);
 	find_members(f);
