@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In: a generic access and a matrix operand that lie in one variable. Out: whether any thread touches a
- * chunk that the matrix has. Invariant: an address is known modulo 2^k only if its contents are that at
- * every execution of the thread: numbers of the thread alone, and registers whose set has a stride of a
- * multiple of 2^k. A stage of a ring is such a multiple, so nothing need be known of it.
+ * In: a generic access and a matrix operand that lie in one variable. Out: whether any thread
+ * touches a chunk that the matrix has. Invariant: an address is known modulo 2^k only if its
+ * contents are that at every execution of the thread: numbers of the thread alone, and registers
+ * whose set has a stride of a multiple of 2^k. A stage of a ring is such a multiple, so nothing
+ * need be known of it.
  */
 #include "analysis/swizzled.h"
 
 #include "analysis/extent_matrix.h"
 #include "analysis/threads.h"
 #include "analysis/value_private.h"
+#include "base/bits.h"
 
 #define CHUNK 16
 #define PATTERN_LOG 10 /* the address bits that swizzling looks at, and below */
 #define DEPTH_MOST 24
 #define FUEL 400
+#define BITS_MOST 18 /* the shared memory of a CTA has no more */
 #define NOT_ASKED UINT32_MAX
 
 struct residue { /* value modulo 2^bits */
@@ -22,12 +25,24 @@ struct residue { /* value modulo 2^bits */
 	uint32_t bits;
 };
 
-/* What one instruction's address is in each thread, filled as threads are asked about. */
+/* What a register holds in each thread, filled as threads are asked about. */
 struct residues {
 	struct residues *next;
-	uint32_t insn, touch;
+	uint32_t node;
 	uint32_t assumptions;
 	struct residue v[]; /* by thread; NOT_ASKED bits */
+};
+
+/* Where an access is. */
+struct footprint {
+	struct footprint *next;
+	uint32_t insn, touch;
+	struct thread_set who;	   /* comes there */
+	const struct operand *at;  /* the address, */
+	struct residues *residues; /* of the register in it; NULL: there is none */
+	uint32_t bits;		   /* so many of every thread's are known; NOT_ASKED */
+	struct bits chunks[BITS_MOST +
+			   1]; /* by bits: those that some thread touches; no words: not asked */
 };
 
 struct look {
@@ -68,12 +83,13 @@ static bool is_address(const struct look *l, const struct operand *o)
 	const struct values *vs = l->vs;
 	uint32_t node = o ? trips_plain_node(vs, o) : NONE;
 
-	return o && (o->kind == OPERAND_SYMBOL ||
-			    (node != NONE && vs->at[node].base == BASE_SYMBOL));
+	return o &&
+	       (o->kind == OPERAND_SYMBOL || (node != NONE && vs->at[node].base == BASE_SYMBOL));
 }
 
 /* factor * source 0, the factor a constant. */
-static struct residue multiple(struct look *l, const struct insn *insn, uint64_t factor, uint32_t depth)
+static struct residue multiple(
+	struct look *l, const struct insn *insn, uint64_t factor, uint32_t depth)
 {
 	const struct operand *o = insn_source(l->vs->fn, insn, 0);
 
@@ -99,8 +115,8 @@ static struct residue both(struct look *l, const struct insn *insn, uint32_t dep
 	return modulo(v, fewer(&x, &y));
 }
 
-/* The low bits of a result follow from low bits of the sources. Of addresses at most one is in it, as it is
- * or with low bits changed that its variable's alignment says are none of its own. */
+/* The low bits of a result follow from low bits of the sources. Of addresses at most one is in it,
+ * as it is or with low bits changed that its variable's alignment says are none of its own. */
 static struct residue low_result(
 	struct look *l, const struct insn *insn, const struct value *result, uint32_t depth)
 {
@@ -153,8 +169,8 @@ static struct residue low_result(
 	}
 }
 
-/* What all ways into a phi agree about. One that comes back to the phi runs out of depth: nothing is known
- * of it then. */
+/* What all ways into a phi agree about. One that comes back to the phi runs out of depth: nothing
+ * is known of it then. */
 static struct residue joined(struct look *l, const struct node *n, uint32_t depth)
 {
 	const struct values *vs = l->vs;
@@ -217,7 +233,7 @@ static struct residue low_bits(struct look *l, const struct operand *o, uint32_t
 			(struct evaluation){(struct values *)(uintptr_t)vs, NULL, 0, NULL}, 0, o);
 
 		return v.base == BASE_SYMBOL && v.id == l->variable ? modulo((uint64_t)v.lo, 64)
-								     : unknown;
+								    : unknown;
 	}
 	if (o->kind != OPERAND_REG || o->component || o->negated || vs->fn->regs[o->id].vector > 1)
 		return unknown;
@@ -232,50 +248,117 @@ static struct residue low_bits(struct look *l, const struct operand *o, uint32_t
 	return modulo(r.value + (uint64_t)o->imm, r.bits);
 }
 
+/* The node of a register that is the address as it is, but for a constant behind it; NONE. */
+static uint32_t plain_node(const struct values *vs, const struct operand *o)
+{
+	uint32_t node = NONE;
+
+	if (o->kind == OPERAND_REG && !o->component && !o->negated &&
+		vs->fn->regs[o->id].vector <= 1)
+		node = vs->ssa.node_of[o - vs->fn->operands];
+	return node < vs->nsolved && vs->at[node].base == BASE_SYMBOL ? node : NONE;
+}
+
 static const struct touch *touch_of(const struct values *vs, const struct access *a)
 {
 	return &vs->cfg->effects[a->insn].touches[a->touch];
 }
 
-static struct residues *residues_of(struct values *vs, const struct access *g)
+static struct residues *residues_of(struct values *vs, uint32_t node)
 {
-	struct residues **at = &vs->residues[g->insn % RESIDUES_LISTS];
+	struct residues **list = &vs->residues[node % RESIDUES_LISTS];
 	bool exact;
 	uint32_t most = threads_most(vs, &exact);
 
-	for (struct residues *r = *at; r; r = r->next)
-		if (r->insn == g->insn && r->touch == g->touch)
+	for (struct residues *r = *list; r; r = r->next)
+		if (r->node == node)
 			return r;
 	struct residues *fresh =
 		arena_alloc(vs->arena, sizeof(*fresh) + most * sizeof(struct residue));
 
-	*fresh = (struct residues){.next = *at, .insn = g->insn, .touch = g->touch};
+	*fresh = (struct residues){.next = *list, .node = node};
 	for (uint32_t t = 0; t < most; t++)
 		fresh->v[t].bits = NOT_ASKED;
-	return *at = fresh;
+	return *list = fresh;
 }
 
 /* The address of thread tid, counted from its variable. */
-static struct residue address_of(struct values *vs, const struct access *g, struct residues *r, uint32_t tid)
+static struct residue address_of(
+	struct values *vs, const struct access *g, const struct footprint *f, uint32_t tid)
 {
-	const struct operand *o = insn_operand(
-		vs->fn, &vs->fn->insns[g->insn], touch_of(vs, g)->operand);
+	struct look l = {vs, g->address.id, tid, FUEL, 0};
+
+	if (!f->residues)
+		return low_bits(&l, f->at, DEPTH_MOST);
+	struct residue *r = &f->residues->v[tid];
+
+	if (r->bits == NOT_ASKED) {
+		*r = node_bits_of(&l, f->residues->node, DEPTH_MOST);
+		f->residues->assumptions |= l.assumptions;
+	}
+	return modulo(r->value + (uint64_t)f->at->imm, r->bits);
+}
+
+static uint32_t bits_of_all(struct values *vs, const struct access *g, const struct footprint *f)
+{
+	uint32_t bits = BITS_MOST;
+
+	for (uint32_t tid = 0; tid < THREADS_MAX && bits >= PATTERN_LOG; tid++) {
+		if (!thread_set_has(&f->who, tid))
+			continue;
+		struct residue at = address_of(vs, g, f, tid);
+
+		if (at.bits < bits)
+			bits = at.bits;
+	}
+	return bits;
+}
+
+static struct bits find_chunks(
+	struct values *vs, const struct access *g, const struct footprint *f, uint32_t bits)
+{
+	uint64_t mask = (UINT64_C(1) << bits) - 1;
+	struct bits chunks = bits_new(vs->arena, (1u << bits) / CHUNK);
+
+	for (uint32_t tid = 0; tid < THREADS_MAX; tid++) {
+		if (!thread_set_has(&f->who, tid))
+			continue;
+		uint64_t at = address_of(vs, g, f, tid).value;
+
+		for (uint64_t b = at & ~(uint64_t)(CHUNK - 1); b < at + g->bytes; b += CHUNK)
+			bits_set(chunks, (uint32_t)((b & mask) / CHUNK));
+	}
+	return chunks;
+}
+
+static struct footprint *footprint_of(struct values *vs, const struct access *g)
+{
+	struct footprint **list = &vs->footprints[g->insn % RESIDUES_LISTS];
+
+	for (struct footprint *f = *list; f; f = f->next)
+		if (f->insn == g->insn && f->touch == g->touch)
+			return f;
+	struct footprint *f = ARENA_NEW(vs->arena, struct footprint, 1);
+	const struct operand *o =
+		insn_operand(vs->fn, &vs->fn->insns[g->insn], touch_of(vs, g)->operand);
 
 	if (o && o->kind == OPERAND_MEM)
 		o = o->indexed ? NULL : operand_child(vs->fn, o, 0);
-	if (r->v[tid].bits == NOT_ASKED) {
-		struct look l = {vs, g->address.id, tid, FUEL, 0};
+	*f = (struct footprint){
+		.next = *list, .insn = g->insn, .touch = g->touch, .at = o, .bits = NOT_ASKED};
+	uint32_t node = o ? plain_node(vs, o) : NONE;
 
-		r->v[tid] = low_bits(&l, o, DEPTH_MOST);
-		r->assumptions |= l.assumptions;
-	}
-	return r->v[tid];
+	if (node != NONE)
+		f->residues = residues_of(vs, node);
+	threads_run(vs, g->insn, &f->who);
+	return *list = f;
 }
 
 /* The chunk at `address` is one of the matrix, all of it modulo `mask` + 1. */
 static bool has_chunk(const struct matrix_rows *m, uint64_t address, uint64_t mask)
 {
-	/* swizzling is undone as it is done: bits 4 to 6 by bits 7 to 9, as many as a row has chunks */
+	/* swizzling is undone as it is done: bits 4 to 6 by bits 7 to 9, as many as a row has
+	 * chunks */
 	uint64_t plain = address ^ (address >> 3 & (m->row - CHUNK));
 	uint64_t start = (uint64_t)m->start.lo, column = start % m->row;
 	uint64_t offset = (plain - (start - column)) & mask, in_row = offset % m->row;
@@ -288,18 +371,76 @@ static bool has_chunk(const struct matrix_rows *m, uint64_t address, uint64_t ma
 	return false;
 }
 
+/* So many low bits of where the k-step is are known. */
+static uint32_t stage_bits(const struct matrix_rows *m)
+{
+	uint32_t bits = m->start.stride ? (uint32_t)__builtin_ctzll(m->start.stride) : 64;
+
+	return bits < BITS_MOST ? bits : BITS_MOST;
+}
+
 static bool touches(const struct matrix_rows *m, const struct access *g, const struct residue *at)
 {
-	uint32_t stages = m->start.stride ? (uint32_t)__builtin_ctzll(m->start.stride) : 64;
-	uint32_t bits = at->bits < stages ? at->bits : stages;
+	uint32_t stages = stage_bits(m), bits = at->bits < stages ? at->bits : stages;
 
 	if (bits < PATTERN_LOG)
 		return true;
-	uint64_t mask = bits < 20 ? (UINT64_C(1) << bits) - 1 : (UINT64_C(1) << 20) - 1;
+	uint64_t mask = (UINT64_C(1) << bits) - 1;
 
 	for (uint64_t b = at->value & ~(uint64_t)(CHUNK - 1); b < at->value + g->bytes; b += CHUNK)
 		if (has_chunk(m, b & mask, mask))
 			return true;
+	return false;
+}
+
+/* Some chunk of the matrix is one of these, modulo 2^bits. */
+static bool meets(const struct matrix_rows *m, struct bits chunks, uint32_t bits)
+{
+	uint64_t mask = (UINT64_C(1) << bits) - 1, start = (uint64_t)m->start.lo;
+
+	for (uint32_t row = 0; row < m->rows; row++) {
+		uint64_t first =
+			start + (uint64_t)(row / 8) * m->sbo + (uint64_t)(row % 8) * m->row;
+
+		for (uint64_t plain = first; plain < first + m->bytes; plain += CHUNK) {
+			uint64_t at = plain ^ (plain >> 3 & (m->row - CHUNK));
+
+			if (bits_has(chunks, (uint32_t)((at & mask) / CHUNK)))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* No thread is in the chunks of the matrix. */
+static bool all_apart(
+	struct values *vs, const struct access *g, struct footprint *f, const struct matrix_rows *m)
+{
+	if (f->bits == NOT_ASKED)
+		f->bits = bits_of_all(vs, g, f);
+	uint32_t stages = stage_bits(m), bits = f->bits < stages ? f->bits : stages;
+
+	if (bits < PATTERN_LOG)
+		return false;
+	if (!f->chunks[bits].words)
+		f->chunks[bits] = find_chunks(vs, g, f, bits);
+	return !meets(m, f->chunks[bits], bits);
+}
+
+#define LOOKS_FIRST 8 /* threads: mostly one of them meets the matrix, if any does */
+
+static bool first_meet(
+	struct values *vs, const struct access *g, struct footprint *f, const struct matrix_rows *m)
+{
+	for (uint32_t tid = 0, n = 0; tid < THREADS_MAX && n < LOOKS_FIRST; tid++) {
+		if (!thread_set_has(&f->who, tid))
+			continue;
+		struct residue address = address_of(vs, g, f, tid);
+
+		if (touches(m, g, &address))
+			return true;
+		n++;
+	}
 	return false;
 }
 
@@ -308,7 +449,6 @@ bool swizzled_apart(const struct values *values, const struct access *g, const s
 {
 	struct values *vs = (struct values *)(uintptr_t)values;
 	struct matrix_place at = {vs->fn, vs, vs->options, a->insn};
-	struct thread_set who;
 	struct matrix_rows m;
 	bool assumed;
 
@@ -317,18 +457,12 @@ bool swizzled_apart(const struct values *values, const struct access *g, const s
 		m.start.id != g->address.id || m.start.lo < 0 || m.start.hi > INT32_MAX ||
 		!threads_numbered(vs, &assumed))
 		return false;
-	struct residues *r = residues_of(vs, g);
+	struct footprint *f = footprint_of(vs, g);
 
-	threads_run(vs, g->insn, &who);
-	for (uint32_t tid = 0; tid < THREADS_MAX; tid++) {
-		if (!thread_set_has(&who, tid))
-			continue;
-		struct residue address = address_of(vs, g, r, tid);
-
-		if (touches(&m, g, &address))
-			return false;
-	}
-	*assumptions |= r->assumptions | m.start.assumptions | m.assumptions;
+	if (first_meet(vs, g, f, &m) || !all_apart(vs, g, f, &m))
+		return false;
+	*assumptions |=
+		(f->residues ? f->residues->assumptions : 0) | m.start.assumptions | m.assumptions;
 	if (assumed)
 		*assumptions |= ASSUME_FLAT_BLOCK;
 	return true;
