@@ -20,6 +20,7 @@ struct judge {
 	struct edge_index own;	/* the flow with fences of the writer's side only */
 	bool has_issuer;	/* they differ: some fence works behind a hand-off */
 	bool gone;		/* some fence was found spare */
+	bool hides;		/* some edge of theirs stands for more than its own pair */
 	struct fence_report *v; /* one per text, at its lowest copy; later ones first */
 	uint32_t n;
 	struct audit *audit;
@@ -169,6 +170,15 @@ static void judge_both_sides(struct judge *j, struct fence_report *report)
 	j->gone = true;
 }
 
+/* An edge between groups of accesses is there already: that another pair of them is open is not seen. */
+static bool hides_pairs(const struct flow *flow)
+{
+	for (uint32_t i = 0; i < flow->nedges; i++)
+		if (flow->edges[i].more)
+			return true;
+	return false;
+}
+
 static void find_bases(struct judge *j, const struct flow *flow)
 {
 	struct flow own;
@@ -176,6 +186,7 @@ static void find_bases(struct judge *j, const struct flow *flow)
 	edge_index_build(flow->edges, flow->nedges, j->now.arena, &j->base);
 	scene_solve_own(&j->now, &own);
 	edge_index_copy(own.edges, own.nedges, j->now.arena, &j->own);
+	j->hides = hides_pairs(flow) || hides_pairs(&own);
 	for (uint32_t i = 0; i < own.nedges; i++)
 		j->has_issuer |= edge_index_is_new(&j->base, &own.edges[i]);
 }
@@ -276,7 +287,7 @@ static void judge_width(struct judge *j, struct fence_report *report)
 	enum fence_kind kinds[2];
 	uint8_t need = 0;
 
-	if (report->verdict != FENCE_NEEDED ||
+	if (report->verdict != FENCE_NEEDED || j->hides ||
 		(report->kind != FENCE_ASYNC_ALL && report->kind != FENCE_ASYNC_CLUSTER))
 		return;
 	for (uint32_t i = 0; i < report->nedges; i++)
@@ -306,11 +317,11 @@ static int by_insn(const void *a, const void *b)
 	return x->insn < y->insn ? -1 : x->insn > y->insn;
 }
 
-/* What is not modelled may be what the fence is for. */
+/* What is not modelled may be what the fence is for, or one more pair of an edge that stands for many. */
 static void doubt(struct judge *j)
 {
 	for (uint32_t i = 0; i < j->n; i++)
-		if (j->v[i].verdict == FENCE_SPARE && j->now.unit->nunmodelled)
+		if (j->v[i].verdict == FENCE_SPARE && (j->now.unit->nunmodelled || j->hides))
 			j->v[i].verdict = FENCE_UNKNOWN;
 }
 

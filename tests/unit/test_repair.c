@@ -385,9 +385,63 @@ static void test_kernels_with_one_function_are_stable(void **state)
 	}
 }
 
+/* So many stores that groups of them are followed, half of them fenced: an edge of the group is open anyway, and
+ * the fence is needed all the same. `extra` is a fence that nothing needs. */
+static void make_crowd(struct program *p, const char *extra)
+{
+	static const char copy[] = "\tcp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r2], 4096;\n"
+				   "\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;\n";
+
+	start(p, 1);
+	say(p, ".visible .entry k(.param .u64 a)\n.maxntid 1, 1, 1\n{\n\t.reg .pred %%p<2>;\n");
+	say(p, "\t.reg .b32 %%r<4>;\n\t.reg .b64 %%rd<4>;\n\t.shared .align 128 .b8 buf[4096];\n");
+	say(p, "\tld.param.u64 %%rd1, [a];\n\tcvta.to.global.u64 %%rd2, %%rd1;\n\tmov.u32 %%r2, buf;\n");
+	say(p, "\tld.global.u32 %%r1, [%%rd2];\n\tsetp.ne.s32 %%p1, %%r1, 0;\n");
+	for (uint32_t half = 0; half < 2; half++) {
+		for (uint32_t i = 0; i < 600; i++)
+			say(p, "\t@%%p1 st.shared.u32 [buf+%u], %%r1;\n", 4 * i);
+		say(p, "%s%s%s", half ? "\tfence.proxy.async.shared::cta;\n" : "", half ? extra : "", copy);
+	}
+	say(p, "\tret;\n}\n");
+}
+
+static uint32_t count_fences(const char *text)
+{
+	uint32_t n = 0;
+
+	while ((text = strstr(text, "fence.proxy.async")) != NULL)
+		n++, text++;
+	return n;
+}
+
+static void expect_fences(const char *text, const char *fix, uint32_t n)
+{
+	const struct setting settings[] = {{"fix", fix}, {NULL, NULL}};
+	struct fencepost_result *result = run(text, settings);
+
+	assert_int_equal(count_fences(result->ptx), n);
+	for (uint32_t i = 0; i < result->nfindings && n == count_fences(text); i++)
+		assert_string_not_equal(
+			fencepost_rule_name(result->findings[i]->rule), "fence-redundant");
+	fencepost_free(result);
+}
+
+static void test_fence_of_a_group_is_needed(void **state)
+{
+	static struct program p;
+
+	(void)state;
+	make_crowd(&p, "");
+	expect_fences(p.text, "redundant", 1);
+	expect_fences(p.text, "missing,redundant", 2);
+	make_crowd(&p, "\tfence.proxy.async.shared::cta;\n");
+	expect_fences(p.text, "missing,redundant", 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fence_of_a_group_is_needed),
 		cmocka_unit_test(test_kernels_with_one_function_are_stable),
 		cmocka_unit_test(test_repair_is_complete_stable_and_minimal),
 	};
