@@ -144,32 +144,24 @@ static void add_touch(struct collector *c, uint32_t insn, uint8_t number)
 	ARENA_PUSH(c->arena, c->out->v, c->out->n, c->cap, a);
 }
 
-/* Accesses that one range covers may be parted by what swizzled.h looks at, if some k-step reads a part of
- * swizzled rows. */
+/* Accesses that one range covers may be parted by what swizzled.h looks at. */
 static void find_patterns(struct collector *c)
 {
-	bool parts = false;
-
 	for (uint32_t i = 0; i < c->out->n; i++) {
 		struct access *a = &c->out->v[i];
 		const struct touch *t = &c->cfg->effects[a->insn].touches[a->touch];
 		struct matrix_rows rows;
 
-		if (t->extent != EXTENT_WGMMA ||
-			!matrix_rows((struct matrix_place){c->fn, c->values, c->options, a->insn}, t,
+		if (t->extent == EXTENT_WGMMA &&
+			matrix_rows((struct matrix_place){c->fn, c->values, c->options, a->insn}, t,
 				&rows))
-			continue;
-		a->pattern = 1 + (uint32_t)rows.start.lo % rows.row;
-		parts = true;
-	}
-	for (uint32_t i = 0; parts && i < c->out->n; i++) {
-		struct access *a = &c->out->v[i];
-		uint8_t number = c->cfg->effects[a->insn].touches[a->touch].operand;
-
-		if (a->proxy == PROXY_GENERIC && a->writes && !a->call && number != UINT8_MAX &&
-			a->address.base == BASE_SYMBOL && a->bytes <= 16 && !a->address.is_peer)
+			a->pattern = 1 + (uint32_t)rows.start.lo % rows.row;
+		if (a->proxy == PROXY_GENERIC && !a->call && t->operand != UINT8_MAX &&
+			a->address.base == BASE_SYMBOL && a->address.lo != a->address.hi &&
+			a->bytes <= 16 && !a->address.is_peer)
 			a->pattern = 1 + value_number(c->values, a->insn,
-						 insn_operand(c->fn, &c->fn->insns[a->insn], number));
+						 insn_operand(c->fn, &c->fn->insns[a->insn],
+							 t->operand));
 	}
 }
 

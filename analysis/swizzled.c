@@ -288,8 +288,9 @@ static struct residue address_of(
 {
 	struct look l = {vs, g->address.id, tid, FUEL, 0};
 
-	if (!f->residues)
-		return low_bits(&l, f->at, DEPTH_MOST);
+	if (!f->residues) /* the variable itself, or nothing that is known without assumptions */
+		return f->at && f->at->kind == OPERAND_SYMBOL ? low_bits(&l, f->at, DEPTH_MOST)
+							      : unknown;
 	struct residue *r = &f->residues->v[tid];
 
 	if (r->bits == NOT_ASKED) {
@@ -444,25 +445,87 @@ static bool first_meet(
 	return false;
 }
 
+/* ---- ranges that meet at an edge ---- */
+
+#define PLACES_MOST 16 /* of one thread that are looked at */
+
+/* The ranges share no more than a quarter of the generic access's: else most threads meet it anyway. */
+static bool meets_at_edge(const struct access *g, const struct access *a)
+{
+	const struct value *p = &g->address, *q = &a->address;
+
+	if (p->lo < -INT32_MAX || p->hi > INT32_MAX || q->lo < -INT32_MAX || q->hi > INT32_MAX ||
+		a->bytes > INT32_MAX)
+		return false;
+	int64_t end = p->hi + (int64_t)g->bytes, other_end = q->hi + (int64_t)a->bytes;
+	int64_t from = p->lo > q->lo ? p->lo : q->lo, to = end < other_end ? end : other_end;
+
+	return to - from <= (end - p->lo) / 4;
+}
+
+/* One of the places that the async access can begin at makes it touch the bytes at x. */
+static bool reaches(const struct access *a, int64_t x, int64_t bytes)
+{
+	const struct value *v = &a->address;
+	int64_t size = (int64_t)a->bytes, step = v->stride ? (int64_t)v->stride : 1, begin = v->lo;
+
+	if (x - size >= begin)
+		begin += (x - size - begin) / step * step + step;
+	return begin <= v->hi && begin < x + bytes;
+}
+
+/* The thread can be anywhere in its access's range that agrees with what is known of it. */
+static bool may_reach(const struct access *g, const struct access *a, const struct residue *at)
+{
+	const int64_t period = INT64_C(1) << (at->bits < 32 ? at->bits : 32);
+	int64_t x = g->address.lo +
+		    (int64_t)((at->value - (uint64_t)g->address.lo) & (uint64_t)(period - 1));
+
+	if ((g->address.hi - x) / period >= PLACES_MOST)
+		return true;
+	for (; x <= g->address.hi; x += period)
+		if (reaches(a, x, (int64_t)g->bytes))
+			return true;
+	return false;
+}
+
+static bool some_reach(
+	struct values *vs, const struct access *g, const struct footprint *f, const struct access *a)
+{
+	for (uint32_t tid = 0; tid < THREADS_MAX; tid++) {
+		if (!thread_set_has(&f->who, tid))
+			continue;
+		struct residue address = address_of(vs, g, f, tid);
+
+		if (may_reach(g, a, &address))
+			return true;
+	}
+	return false;
+}
+
 bool swizzled_apart(const struct values *values, const struct access *g, const struct access *a,
 	uint32_t *assumptions)
 {
 	struct values *vs = (struct values *)(uintptr_t)values;
 	struct matrix_place at = {vs->fn, vs, vs->options, a->insn};
-	struct matrix_rows m;
-	bool assumed;
+	const struct value *v = &g->address;
+	struct matrix_rows m = {.assumptions = 0};
+	bool assumed, rows, edge;
 
-	if (!a->pattern || !g->pattern || g->address.base != BASE_SYMBOL ||
-		!matrix_rows(at, touch_of(vs, a), &m) || m.start.base != BASE_SYMBOL ||
-		m.start.id != g->address.id || m.start.lo < 0 || m.start.hi > INT32_MAX ||
-		!threads_numbered(vs, &assumed))
+	if (!g->pattern || v->base != BASE_SYMBOL || !threads_numbered(vs, &assumed))
+		return false;
+	rows = a->pattern && matrix_rows(at, touch_of(vs, a), &m) && m.start.base == BASE_SYMBOL &&
+	       m.start.id == v->id && m.start.lo >= 0 && m.start.hi <= INT32_MAX;
+	edge = !rows && a->address.base == BASE_SYMBOL && a->address.id == v->id && meets_at_edge(g, a);
+	if (!rows && !edge)
 		return false;
 	struct footprint *f = footprint_of(vs, g);
 
-	if (first_meet(vs, g, f, &m) || !all_apart(vs, g, f, &m))
+	if (rows ? first_meet(vs, g, f, &m) || !all_apart(vs, g, f, &m) : some_reach(vs, g, f, a))
 		return false;
-	*assumptions |=
-		(f->residues ? f->residues->assumptions : 0) | m.start.assumptions | m.assumptions;
+	*assumptions |= (f->residues ? f->residues->assumptions : 0) |
+			(rows ? m.start.assumptions | m.assumptions
+			      : g->address.assumptions | a->address.assumptions);
 	if (assumed)
 		*assumptions |= ASSUME_FLAT_BLOCK;
 	return true;
