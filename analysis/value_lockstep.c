@@ -73,16 +73,25 @@ static uint32_t divided(const struct values *vs, uint32_t node, uint64_t *d)
 {
 	const struct insn *insn = definition(vs, node);
 	uint64_t shift = 0, factor;
+	bool wide = false; /* the upper half of a product of 64 bits */
 
 	if (insn && insn->op == OP_cvt)
 		insn = definition(vs, low_half(vs, insn));
 	if (insn && insn->op == OP_shr) {
-		if (insn_type(insn, 0).is_signed || !constant(vs, insn, 1, &shift) || shift > 31)
+		wide = insn_type(insn, 0).bits == 64;
+		if (insn_type(insn, 0).is_signed || !constant(vs, insn, 1, &shift))
 			return NONE;
 		insn = definition(vs, source(vs, insn, 0));
+		wide = wide && insn && insn->op == OP_mul && insn_has(insn, MOD_wide);
+		if (wide && shift < 32)
+			return NONE;
+		shift -= wide ? 32 : 0;
+		if (shift > 31)
+			return NONE;
 	}
-	if (!insn || insn->op != OP_mul || !insn_has(insn, MOD_hi) ||
-		insn_type(insn, 0).is_signed || !constant(vs, insn, 1, &factor))
+	if (!insn || insn->op != OP_mul || !insn_has(insn, wide ? MOD_wide : MOD_hi) ||
+		insn_type(insn, 0).is_signed || !constant(vs, insn, 1, &factor) ||
+		(wide && insn_type(insn, 0).bits != 32))
 		return NONE;
 	uint32_t bits = insn_type(insn, 0).bits, x = source(vs, insn, 0);
 
@@ -285,9 +294,16 @@ static bool recognise(struct lockstep *l, const struct insn *insn)
 			       -(int64_t)(int32_t)(uint32_t)product);
 	case OP_sub:
 		return find_difference(l, source(vs, insn, 0), source(vs, insn, 1));
-	case OP_add: /* (more - q * product) + a */
+	case OP_add: /* (more - q * product) + a, or q * -product + a */
 		for (uint32_t k = 0; k < 2; k++) {
 			const struct insn *sub = definition(vs, source(vs, insn, k));
+
+			if (sub && sub->op == OP_mul && insn_has(sub, MOD_lo) &&
+				insn_type(sub, 0).bits == 32 && constant(vs, sub, 1, &product) &&
+				(int32_t)(uint32_t)product < 0 &&
+				find(l, source(vs, insn, 1 - k), source(vs, sub, 0),
+					-(int64_t)(int32_t)(uint32_t)product))
+				return true;
 
 			if (!sub || sub->op != OP_sub || insn_type(sub, 0).bits != 32 ||
 				insn_has(sub, MOD_sat) ||

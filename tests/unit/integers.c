@@ -429,11 +429,17 @@ static void remainder_loop(struct writer *w, uint32_t depth)
 }
 
 /* a - (i / 3) * product, in the forms that compilers give it. */
-static void put_lockstep(struct writer *w, uint32_t a, uint32_t i, int64_t product)
+static void put_lockstep(
+	struct writer *w, uint32_t a, uint32_t i, uint32_t counter, int64_t product)
 {
 	uint32_t d = pick(w, REGS);
 
-	if (pick(w, 4))
+	if (counter && pick(w, 2))
+		put(w,
+			"mul.wide.u32 %%rd19, %%r%u, -14316557%u;\nshr.u64 %%rd19, %%rd19, "
+			"33;\ncvt.u32.u64 %%r49, %%rd19;\n",
+			counter, pick(w, 10) ? 65 : 64);
+	else if (pick(w, 4))
 		put(w,
 			"mul.hi.u64 %%rd19, %%rd%u, -6148914691236517%u;\nshr.u64 %%rd19, %%rd19, "
 			"1;\ncvt.u32.u64 %%r49, %%rd19;\n",
@@ -443,9 +449,13 @@ static void put_lockstep(struct writer *w, uint32_t a, uint32_t i, int64_t produ
 			"cvt.u32.u64 %%r48, %%rd%u;\nmul.hi.u32 %%r49, %%r48, 2863311531;\nshr.u32 "
 			"%%r49, %%r49, 1;\n",
 			i);
-	switch (pick(w, 3)) {
+	switch (pick(w, 4)) {
 	case 0:
 		put(w, "mad.lo.s32 %%r%u, %%r49, %" PRId64 ", %%r%u;\n", d, -product, a);
+		break;
+	case 2:
+		put(w, "mul.lo.s32 %%r48, %%r49, %" PRId64 ";\nadd.s32 %%r%u, %%r%u, %%r48;\n",
+			-product, d, a);
 		break;
 	case 1:
 		put(w, "mul.lo.s32 %%r48, %%r49, %" PRId64 ";\nsub.s32 %%r%u, %%r%u, %%r48;\n",
@@ -478,7 +488,7 @@ static void lockstep_loop(struct writer *w, uint32_t depth)
 				i, (uint32_t)__builtin_ctzll((uint64_t)k), a);
 	}
 	put(w, "N%u:\n", label);
-	put_lockstep(w, a, i, 3 * k + (pick(w, 10) ? 0 : 4));
+	put_lockstep(w, a, i, nested || from ? 0 : counter, 3 * k + (pick(w, 10) ? 0 : 4));
 	if (depth < 3 && pick(w, 2))
 		block(w, depth + 1);
 	put(w, "add.s32 %%r%u, %%r%u, 1;\n", counter, counter);

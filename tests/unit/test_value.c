@@ -106,6 +106,20 @@ static const struct row rows[] = {
 		IN_STEP("2", "640") THIRD
 		"mad.lo.s32 %r5, %r3, -192, %r7;\n" STAGE NEXT("1", "64") "ret;",
 		"tile+[512,640]/64"},
+	{"whose index has 32 bits, by a product of 64, and the quotient's multiple is added",
+		"mov.u32 %r1, 0;\nmov.u32 %r7, tile;\nL:\nmul.wide.u32 %rd2, %r1, -1431655765;\n"
+		"shr.u64 %rd2, %rd2, 33;\ncvt.u32.u64 %r3, %rd2;\nmul.lo.s32 %r4, %r3, -768;\n"
+		"add.s32 %r5, %r7, %r4;\nst.shared.u32 [%r5], 0;\nadd.s32 %r1, %r1, 1;\n"
+		"add.s32 %r7, %r7, 256;\nld.param.u32 %r2, [out];\nsetp.ne.s32 %p1, %r2, 0;\n"
+		"@%p1 bra L;\nret;",
+		"tile+[0,512]/256"},
+	{"the same with a bit less of the product",
+		"mov.u32 %r1, 0;\nmov.u32 %r7, tile;\nL:\nmul.wide.u32 %rd2, %r1, -1431655765;\n"
+		"shr.u64 %rd2, %rd2, 32;\ncvt.u32.u64 %r3, %rd2;\nmul.lo.s32 %r4, %r3, -768;\n"
+		"add.s32 %r5, %r7, %r4;\nst.shared.u32 [%r5], 0;\nadd.s32 %r1, %r1, 1;\n"
+		"add.s32 %r7, %r7, 256;\nld.param.u32 %r2, [out];\nsetp.ne.s32 %p1, %r2, 0;\n"
+		"@%p1 bra L;\nret;",
+		"tile+[-3298534882560,inf]/256"},
 	{"that steps twice as far",
 		IN_STEP("0", "0") THIRD
 		"mad.lo.s32 %r5, %r3, -192, %r7;\n" STAGE NEXT("1", "128") "ret;",
