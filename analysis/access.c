@@ -144,6 +144,21 @@ static void add_touch(struct collector *c, uint32_t insn, uint8_t number)
 	ARENA_PUSH(c->arena, c->out->v, c->out->n, c->cap, a);
 }
 
+static uint64_t pattern_of_rows(const struct matrix_rows *rows)
+{
+	return (uint64_t)rows->sbo << 40 | (uint64_t)rows->rows << 24 | (uint64_t)rows->row << 16 |
+	       (uint64_t)rows->bytes << 8 | (uint64_t)rows->start.lo % rows->row;
+}
+
+/* The same register in instructions of one block that run under no guard. */
+static uint64_t pattern_of_place(const struct collector *c, uint32_t insn, uint8_t operand)
+{
+	const struct insn *i = &c->fn->insns[insn];
+	uint32_t who = i->guard == NONE ? c->cfg->block_of[insn] : c->cfg->n + insn;
+
+	return (uint64_t)who << 32 | (1 + value_number(c->values, insn, insn_operand(c->fn, i, operand)));
+}
+
 /* Accesses that one range covers may be parted by what swizzled.h looks at. */
 static void find_patterns(struct collector *c)
 {
@@ -155,13 +170,11 @@ static void find_patterns(struct collector *c)
 		if (t->extent == EXTENT_WGMMA &&
 			matrix_rows((struct matrix_place){c->fn, c->values, c->options, a->insn}, t,
 				&rows))
-			a->pattern = 1 + (uint32_t)rows.start.lo % rows.row;
+			a->pattern = pattern_of_rows(&rows);
 		if (a->proxy == PROXY_GENERIC && !a->call && t->operand != UINT8_MAX &&
 			a->address.base == BASE_SYMBOL && a->address.lo != a->address.hi &&
 			a->bytes <= 16 && !a->address.is_peer)
-			a->pattern = 1 + value_number(c->values, a->insn,
-						 insn_operand(c->fn, &c->fn->insns[a->insn],
-							 t->operand));
+			a->pattern = pattern_of_place(c, a->insn, t->operand);
 	}
 }
 

@@ -29,8 +29,8 @@ struct access {
 	int64_t ceiling;             /* offset on the base of `address` */
 	uint8_t assumed_spaces;      /* part of `spaces` that is left under ASSUME_PARAM_GLOBAL; 0: all of it */
 	bool hidden;                 /* GLOBAL: the address is inside a tensor map */
-	uint32_t pattern;            /* part in what swizzled.h tells apart: two with the same are at the same
-				      * place in each thread; 0: none */
+	uint64_t pattern;            /* part in what swizzled.h tells apart: two with the same are run by the same
+				      * threads, at the same place in each, or have the same rows; 0: none */
 	uint64_t roots;              /* GLOBAL: what the address was made from (value_roots); 0: not known */
 };
 
