@@ -268,7 +268,7 @@ static void do_acquire(struct flow_setup *s, uint32_t number)
 	struct bits received = s->received[number];
 	bool guarded = s->unit->fn->insns[site->insn].guard != NONE;
 
-	if ((site->resets && !guarded) || epochs_entered(s, number).nwords)
+	if ((site->resets && !guarded) || epochs_reset_by_set(s, number))
 		reset_foreign(s);
 	received = epochs_acquire(s, number, received);
 	epochs_enter(s, number, received);

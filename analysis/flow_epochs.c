@@ -70,6 +70,12 @@ void epochs_new(struct flow_setup *s)
 			if (s->watched[i] >> e & 1)
 				s->end_of[i * EPOCHS_MAX + e] = s->nends++;
 	}
+	s->sets = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t e = s->leaders.epoch_of[i];
+
+		s->sets |= e && e < EPOCHS_MAX ? UINT32_C(1) << e : s->handoffs.sites[i].warp;
+	}
 	s->entered = ARENA_NEW(arena, uint64_t, (size_t)s->leaders.nepochs * s->set_words);
 	s->end_fresh = ARENA_NEW(arena, uint64_t, (size_t)s->nends * s->set_words);
 	s->end_uncovered = ARENA_NEW(arena, uint32_t, s->nends);
@@ -92,26 +98,42 @@ static struct bits entered_by(const struct flow_setup *s, uint32_t epoch)
 /*
  * All of a set pass its barrier, so what one of them did before is in his own set there, if no fence of his
  * has covered it; that others of the set had heard of it does not matter. What was done outside the set came
- * in by a hand-off of another kind.
+ * in by a hand-off of another kind. A warp is such a set, and bar.warp.sync its barrier: number 0.
  */
 struct bits epochs_entered(const struct flow_setup *s, uint32_t site)
 {
 	uint32_t e = s->leaders.epoch_of[site];
 
+	if (s->handoffs.sites[site].warp)
+		return entered_by(s, 0);
 	return e && e < EPOCHS_MAX ? entered_by(s, e) : (struct bits){0};
 }
 
-void epochs_enter(struct flow_setup *s, uint32_t site, struct bits received)
+bool epochs_reset_by_set(struct flow_setup *s, uint32_t site)
 {
-	if (s->leaders.nepochs < 2 || !bits_any(received))
+	struct bits entered = epochs_entered(s, site);
+
+	if (!entered.nwords)
+		return false;
+	bits_copy(s->scratch, s->now.foreign);
+	bits_and_not(s->scratch, entered);
+	if (bits_any(s->scratch))
+		s->led |= s->handoffs.sites[site].warp ? ASSUME_CONVERGED_WARP
+						       : s->leaders.assumptions;
+	return true;
+}
+
+void epochs_enter(struct flow_setup *s, uint32_t site, struct bits set)
+{
+	if (!s->sets || !bits_any(set))
 		return;
-	for (uint32_t sets = leaders_enter(&s->leaders, site); sets; sets &= sets - 1) {
+	for (uint32_t sets = leaders_enter(&s->leaders, site) & s->sets; sets; sets &= sets - 1) {
 		uint32_t e = (uint32_t)__builtin_ctz(sets);
 
-		if (!bits_or(entered_by(s, e), received))
+		if (!bits_or(entered_by(s, e), set))
 			continue;
 		for (uint32_t i = 0; i < s->handoffs.n; i++)
-			if (s->leaders.epoch_of[i] == e)
+			if (e ? s->leaders.epoch_of[i] == e : s->handoffs.sites[i].warp)
 				flow_mark_dirty(s, s->handoffs.sites[i].block);
 	}
 }

@@ -130,6 +130,7 @@ struct flow_setup {
 	uint32_t *end_of, nends;  /* by site and epoch, EPOCHS_MAX to a site: its number */
 	uint64_t *end_fresh;
 	uint32_t *end_uncovered;
+	uint32_t sets;            /* bit E: there are barriers of sets of E; 0: of warps */
 	uint64_t *entered;        /* by epoch: facts that may have come to its sets from others than themselves */
 	uint64_t *sent;           /* where the three sets of each site lie, one site behind the other */
 	struct bits scratch, scratch2, scratch3, suppressed;
@@ -210,6 +211,8 @@ bool epochs_release(struct flow_setup *, uint32_t site);
 /* The facts that others than the set itself may have brought into a set of threads whose own barrier the
  * site is: all others are in somebody's own set. No words: the site is no such barrier. */
 struct bits epochs_entered(const struct flow_setup *, uint32_t site);
+/* Tells whether what others have done is reset at an acquire site of the set's own. */
+bool epochs_reset_by_set(struct flow_setup *, uint32_t site);
 /* What is acquired at the site may come into sets from outside; what is pending at an exit may be of one who
  * meets no more. */
 void epochs_enter(struct flow_setup *, uint32_t site, struct bits);

@@ -113,6 +113,20 @@ static bool publishes_itself(const struct effect *e)
 	return false;
 }
 
+/* bar.warp.sync of all lanes, which meets itself alone. */
+static bool takes_warp(const struct unit *unit, uint32_t insn)
+{
+	const struct operand *mask = insn_operand(unit->fn, &unit->fn->insns[insn], 0);
+
+	if (unit->effects[insn].sync != SYNC_WARP || !mask ||
+		unit->fn->insns[insn].guard != NONE ||
+		!(unit->options->assume & ASSUME_CONVERGED_WARP))
+		return false;
+	struct value v = value_of(unit->values, insn, mask);
+
+	return v.base == BASE_NUMBER && v.lo == v.hi && (uint32_t)v.lo == UINT32_MAX;
+}
+
 static void collect(struct pairing *p)
 {
 	struct unit *unit = p->unit;
@@ -141,6 +155,7 @@ static void collect(struct pairing *p)
 			s->cp_async = e->sync == SYNC_CPASYNC_ARRIVE;
 			s->full = takes_all(unit, i);
 			s->resets = s->full;
+			s->warp = takes_warp(unit, i);
 			s->crosses = self || e->sync == SYNC_CLUSTER_ARRIVE ||
 				     e->sync == SYNC_CLUSTER_WAIT || e->remote ||
 				     (e->sync == SYNC_MEMORY && e->cluster_scope);

@@ -179,8 +179,8 @@ static bool may_leave_alone(const struct finder *f, struct thread t)
 /* Lanes of the set may leave there and let the rest of their warp meet without them. */
 static bool some_leave(const struct finder *f, const struct thread_set *set, uint32_t block)
 {
-	for (uint32_t t = 0; t < f->most; t += 32)
-		if (thread_set_has_warp(set, t) &&
+	for (uint32_t t = 0; t < f->most; t++)
+		if (thread_set_has(set, t) &&
 			may_leave_alone_at(f, (struct thread){(uint16_t)t, false}, block))
 			return true;
 	return false;
@@ -190,22 +190,23 @@ uint32_t leaders_enter(const struct leaders *l, uint32_t site)
 {
 	const struct finder *f = l->finder;
 	const struct sync_site *s = &f->h->sites[site];
+	uint32_t enters = l->enters[site];
 
-	if (l->enters[site] & 1 || f->ngroups < 2)
-		return l->enters[site] & ~UINT32_C(1);
-	const struct thread_set *who = threads_reach(f->unit->values, s->block);
-
-	l->enters[site] = 1;
-	for (uint32_t g = 1; g < f->ngroups && s->kind != SYNC_WARP; g++) {
+	if (enters & ENTERS_ASKED)
+		return enters & ~ENTERS_ASKED;
+	for (uint32_t g = 0; g < f->ngroups && s->kind != SYNC_WARP; g++) {
 		const struct thread_set *set = &f->groups[g].threads;
 		uint32_t e = f->groups[g].epoch;
 
-		if (l->epoch_of[site] != e && !(l->enters[site] >> e & 1) &&
-			thread_sets_meet(set, who) &&
+		if (l->epoch_of[site] == e && e)
+			continue;
+		if (!(enters >> e & 1) &&
+			(!g || thread_sets_meet(set, threads_reach(f->unit->values, s->block))) &&
 			(!s->is_exit || some_leave(f, set, s->block)))
-			l->enters[site] |= (uint8_t)(1 << e);
+			enters |= UINT32_C(1) << e;
 	}
-	return l->enters[site] & ~UINT32_C(1);
+	l->enters[site] = (uint16_t)(enters | ENTERS_ASKED);
+	return enters;
 }
 
 static void find_beginnings(struct finder *f)
@@ -454,7 +455,7 @@ void leaders_find(struct unit *unit, const struct handoffs *h, const struct fenc
 	} else {
 		find_epochs(f);
 		find_beginnings(f);
-		out->enters = ARENA_NEW(unit->arena, uint8_t, h->n + 1);
+		out->enters = ARENA_NEW(unit->arena, uint16_t, h->n + 1);
 	}
 	find_leaders(f, view);
 	find_members(f);

@@ -20,6 +20,7 @@
 #define LEADERS_MAX 16
 #define EPOCHS_MAX 8  /* number 0: the barriers of all threads */
 #define ARRIVERS_MAX 16
+#define ENTERS_ASKED (1u << 15)
 
 struct epoch {
 	uint32_t ngroups;             /* sets of threads that run the same code under different ids */
@@ -52,7 +53,7 @@ struct leaders {
 	uint8_t *begins;       /* by site: bit E: so does epoch E, in every thread that passes */
 	uint8_t *counted;      /* by site of all threads: bit E: who passes has passed a barrier of E's own, which
 	                        * counts its set: all of that set are there */
-	uint8_t *enters;       /* by site: what leaders_enter() has found; bit 0: it was asked */
+	uint16_t *enters;      /* by site: what leaders_enter() has found, and ENTERS_ASKED */
 	struct arrivers *arrivers;
 	uint32_t narrivers;
 	uint8_t *arrives;      /* by site: the arrivers it is one of; ARRIVERS_MAX: none. NULL: no site is */
@@ -79,7 +80,7 @@ void leaders_find(struct unit *, const struct handoffs *, const struct fence_vie
 	const struct leaders *known, struct leaders *);
 /* Works out, when first asked, with which epochs the threads that arrive keep step. */
 struct keeping arrivals_keep(const struct leaders *, const struct arrivers *);
-/* A mask of epochs, by bit: what is acquired at the site may come into a set of threads from outside, or, at an
- * exit, be of one whom the rest of its warp meets without. */
+/* A mask of epochs, by bit; 0 stands for warps: what is acquired at the site may come into a set of threads from
+ * outside, or, at an exit, be of one whom the rest of its warp meets without. */
 uint32_t leaders_enter(const struct leaders *, uint32_t site);
 bool leaders_same(const struct leaders *, const struct leaders *);
