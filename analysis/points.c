@@ -221,20 +221,41 @@ static void join_copies(struct points *points, const struct by_text *v, uint32_t
 		points->weight[v[i].insn] = sum;
 }
 
-/* The ends of blocks are copies as their last instructions are, where all of these have one. */
-static void join_ends(struct points *points)
+static bool all_have_ends(const struct points *points, uint32_t insn)
 {
-	uint32_t n = points->unit->fn->ninsns;
+	uint32_t k = insn;
+
+	do {
+		if (points->end_of[k] == NONE)
+			return false;
+		k = points->sibling[k];
+	} while (k != insn);
+	return true;
+}
+
+/* The ends of blocks are copies as their last instructions are, where all of these have one. Cut off or joined
+ * otherwise in another copy, or never reached there, none of them is to be had. */
+static void join_ends(struct points *points, struct arena *arena)
+{
+	struct bits done = bits_new(arena, points->unit->fn->ninsns + 1);
 
 	for (uint32_t i = 0; i < points->nbehind; i++) {
-		uint32_t k = points->behind[i], next = points->sibling[k];
+		uint32_t first = points->behind[i], k = first;
 
-		points->weight[n + 1 + i] = points->weight[k];
-		if (points->end_of[next] ==
-			NONE) /* cut off or joined otherwise in another copy: not to be had */
-			points->weight[n + 1 + i] = CUT_FORBIDDEN;
-		else
-			points->sibling[n + 1 + i] = points->end_of[next];
+		if (bits_has(done, first))
+			continue;
+		bool all = all_have_ends(points, first);
+
+		do {
+			uint32_t end = points->end_of[k], next = points->sibling[k];
+
+			bits_set(done, k);
+			if (end != NONE) {
+				points->weight[end] = all ? points->weight[k] : CUT_FORBIDDEN;
+				points->sibling[end] = all ? points->end_of[next] : end;
+			}
+			k = next;
+		} while (k != first);
 	}
 }
 
@@ -263,7 +284,7 @@ static void find_copies(struct points *points, struct arena *arena)
 		if (j > i + 1)
 			join_copies(points, v + i, j - i);
 	}
-	join_ends(points);
+	join_ends(points, arena);
 }
 
 /* ---- taboo ---- */
