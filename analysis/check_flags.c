@@ -148,18 +148,19 @@ static void list_notable(struct unit *unit, struct check_defs *defs)
 	uint32_t cap = 0;
 
 	defs->notable_from = ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns + 1);
-	defs->makes_bool = ARENA_NEW(unit->arena, bool, unit->fn->ninsns);
+	defs->makes = ARENA_UNSET(unit->arena, uint32_t, unit->fn->ninsns);
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
 		bool makes = may_make_bool(unit->fn, &unit->fn->insns[i]);
 
 		defs->notable_from[i] = defs->nnotable;
+		defs->makes[i] = NONE;
 		if (!makes && unit->effects[i].known && unit->effects[i].pure)
 			continue;
 		ARENA_PUSH(unit->arena, defs->notable, defs->nnotable, cap, i);
-		defs->makes_bool[i] = makes;
 		if (!makes)
 			continue;
 		regs_defined(unit->fn, &unit->fn->insns[i], unit->arena, &defined);
+		defs->makes[i] = defined.n == 1 ? defined.v[0] : CHECK_SEVERAL;
 		for (uint32_t k = 0; k < defined.n; k++) {
 			defs->n[defined.v[k]]++;
 			defs->at[defined.v[k]] = i;

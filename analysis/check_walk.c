@@ -195,25 +195,34 @@ int check_guard(const struct check_walk *w, uint32_t insn)
 	return -1;
 }
 
+/* A register is given one of these values. */
+static void make(struct check_walk *w, uint32_t reg, uint8_t made, bool always)
+{
+	uint32_t k = w->defs->slot[reg];
+
+	if (!k--)
+		return;
+	w->now[k] = made | (always ? 0 : w->now[k]);
+	if (w->tracked[k].is_condition)
+		w->context = CHECK_COLD;
+}
+
 /* What an instruction does to the registers that are followed. */
 static void step_truths(struct check_walk *w, uint32_t insn)
 {
 	const struct insn *i = &w->unit->fn->insns[insn];
+	uint32_t one = w->defs->makes[insn];
 
-	if (!w->defs->makes_bool[insn])
+	if (one == NONE)
 		return;
-	regs_defined(w->unit->fn, i, w->unit->arena, &w->defined);
-	uint8_t made = w->defined.n == 1 ? check_truth_made(w, i) : CHECK_TRUE | CHECK_FALSE;
-
-	for (uint32_t d = 0; d < w->defined.n; d++) {
-		uint32_t k = w->defs->slot[w->defined.v[d]];
-
-		if (!k--)
-			continue;
-		w->now[k] = made | (i->guard != NONE ? w->now[k] : 0);
-		if (w->tracked[k].is_condition)
-			w->context = CHECK_COLD;
+	if (one != CHECK_SEVERAL) {
+		if (w->defs->slot[one])
+			make(w, one, check_truth_made(w, i), i->guard == NONE);
+		return;
 	}
+	regs_defined(w->unit->fn, i, w->unit->arena, &w->defined);
+	for (uint32_t d = 0; d < w->defined.n; d++)
+		make(w, w->defined.v[d], CHECK_TRUE | CHECK_FALSE, i->guard == NONE);
 }
 
 /* The site with its guard open: this way is one of those on which it runs, or of those on which
@@ -289,32 +298,53 @@ static bool may_take(const struct check_walk *w, const struct block *block, uint
 	return runs < 0 || (runs == 1) == (k == 0);
 }
 
-/* On the edge the predicate of the branch is known. */
-static uint8_t truth_on_edge(
-	const struct check_walk *w, const struct block *block, uint32_t k, uint32_t t)
+/* to |= from; tells whether `to` grew. */
+static bool bytes_or(uint8_t *to, const uint8_t *from, uint32_t n)
 {
-	const struct insn *last =
-		block->count ? &w->unit->fn->insns[block->first + block->count - 1] : NULL;
+	uint64_t grown = 0, x, y;
+	uint32_t i = 0;
 
-	if (!last || block->succ.n != 2 || last->guard != w->tracked[t].reg)
-		return w->now[t];
-	return (k == 0) != last->guard_negated ? CHECK_TRUE : CHECK_FALSE;
+	for (; i + sizeof(x) <= n; i += sizeof(x)) {
+		memcpy(&x, to + i, sizeof(x));
+		memcpy(&y, from + i, sizeof(y));
+		grown |= y & ~x;
+		x |= y;
+		memcpy(to + i, &x, sizeof(x));
+	}
+	for (; i < n; i++) {
+		grown |= from[i] & (uint8_t)~to[i];
+		to[i] |= from[i];
+	}
+	return grown != 0;
+}
+
+/* On an edge the predicate of the branch is known: where it is followed; or NULL. */
+static uint8_t *decided_on_edge(const struct check_walk *w, const struct block *block)
+{
+	uint32_t guard = block->count && block->succ.n == 2
+				 ? w->unit->fn->insns[block->first + block->count - 1].guard
+				 : NONE;
+	uint32_t slot = guard == NONE ? 0 : w->defs->slot[guard];
+
+	return slot ? &w->now[slot - 1] : NULL;
 }
 
 static bool flow_into(struct check_walk *w, const struct block *block, uint32_t k, uint8_t out)
 {
 	uint32_t to = block->succ.v[k] * CHECK_CONTEXTS + w->context;
 	uint8_t joined = w->in[to] ? w->join(w->in[to], out) : out;
+	uint8_t *decided = decided_on_edge(w, block), now = decided ? *decided : 0;
 	bool grown = joined != w->in[to];
 
 	w->in[to] = joined;
-	for (uint32_t t = 0; t < w->ntracked; t++) {
-		uint8_t *truth = &w->truths[(size_t)to * w->ntracked + t];
-		uint8_t more = *truth | truth_on_edge(w, block, k, t);
+	if (decided) {
+		const struct insn *last = &w->unit->fn->insns[block->first + block->count - 1];
 
-		grown |= more != *truth;
-		*truth = more;
+		*decided = (k == 0) != last->guard_negated ? CHECK_TRUE : CHECK_FALSE;
 	}
+	grown |= bytes_or(&w->truths[(size_t)to * w->ntracked], w->now, w->ntracked);
+	if (decided)
+		*decided = now;
 	return grown;
 }
 

@@ -35,7 +35,7 @@ struct check_defs { /* what walks of one function share */
 	uint32_t *n, *at;
 	uint32_t *notable, nnotable; /* instructions that a walk looks at, ascending */
 	uint32_t *notable_from;	     /* by instruction: the first of these at or behind it */
-	bool *makes_bool; /* by instruction: it may define a register as narrow as a bool */
+	uint32_t *makes; /* by instruction: the one register, if it may hold a bool, that it defines; NONE; CHECK_SEVERAL */
 	uint8_t *slot; /* by register: 1 + its number among those that the running walk follows */
 	uint32_t *flags, nflags; /* registers that hold bools made of constants */
 	uint8_t *in;		 /* room of a walk, see below */
@@ -44,6 +44,8 @@ struct check_defs { /* what walks of one function share */
 	bool *queued;
 	uint64_t *steps; /* of all walks so far */
 };
+
+#define CHECK_SEVERAL (UINT32_MAX - 1)
 
 #define CHECK_TRACKED_MOST 128
 
