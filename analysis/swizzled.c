@@ -19,6 +19,7 @@
 #define FUEL 400
 #define BITS_MOST 18 /* the shared memory of a CTA has no more */
 #define NOT_ASKED UINT32_MAX
+#define RESIDUES_MOST 512
 
 struct residue { /* value modulo 2^bits */
 	uint64_t value;
@@ -30,17 +31,20 @@ struct residues {
 	struct residues *next;
 	uint32_t node;
 	uint32_t assumptions;
-	struct residue v[]; /* by thread; NOT_ASKED bits */
+	uint32_t open_from, open_end; /* no number follows in these threads from the thread alone */
+	struct residue v[];	      /* by thread; NOT_ASKED bits */
 };
 
 /* Where an access is. */
 struct footprint {
 	struct footprint *next;
 	uint32_t insn, touch;
-	struct thread_set who;	   /* comes there */
-	const struct operand *at;  /* the address, */
-	struct residues *residues; /* of the register in it; NULL: there is none */
-	uint32_t bits;		   /* so many of every thread's are known; NOT_ASKED */
+	struct thread_set who;	  /* comes there */
+	const struct operand *at; /* the address, */
+	uint32_t node;		  /* of the register in it; NONE: there is none */
+	struct residues *kept;	  /* of that; NULL: nothing is kept */
+	uint32_t assumptions;
+	uint32_t bits; /* so many of every thread's are known; NOT_ASKED */
 	struct bits chunks[BITS_MOST +
 			   1]; /* by bits: those that some thread touches; no words: not asked */
 };
@@ -48,6 +52,7 @@ struct footprint {
 struct look {
 	const struct values *vs;
 	uint32_t variable, tid, fuel, assumptions;
+	bool cut; /* it ended for want of depth or fuel */
 };
 
 static const struct residue unknown = {0, 0};
@@ -75,7 +80,7 @@ static struct residue by_set(struct look *l, uint32_t node)
 }
 
 static struct residue low_bits(struct look *, const struct operand *, uint32_t depth);
-static struct residue node_bits_of(struct look *, uint32_t node, uint32_t depth);
+static struct residue register_bits(struct look *, uint32_t node, uint32_t depth);
 
 /* The operand holds an address in the variable. */
 static bool is_address(const struct look *l, const struct operand *o)
@@ -177,7 +182,7 @@ static struct residue joined(struct look *l, const struct node *n, uint32_t dept
 	struct residue all = unknown;
 
 	for (uint32_t k = 0; k < vs->cfg->blocks[n->block].pred.n; k++) {
-		struct residue way = node_bits_of(l, vs->ssa.inputs[n->input + k], depth);
+		struct residue way = register_bits(l, vs->ssa.inputs[n->input + k], depth);
 		uint64_t apart = k ? all.value ^ way.value : 0;
 
 		if (k && all.bits < way.bits)
@@ -194,19 +199,12 @@ static struct residue joined(struct look *l, const struct node *n, uint32_t dept
 static struct residue node_bits_of(struct look *l, uint32_t node, uint32_t depth)
 {
 	const struct values *vs = l->vs;
-
-	if (node >= vs->nsolved || !depth || !l->fuel)
-		return unknown;
-	l->fuel--;
 	const struct node *n = &vs->ssa.nodes[node];
-	const struct value *v = &vs->at[node];
 	uint32_t bits = vs->fn->regs[n->reg].bits;
 	struct residue r = unknown, s;
 
-	if (v->base == BASE_SYMBOL && v->id != l->variable)
-		return unknown;
 	if (n->kind == NODE_DEF && n->previous == NONE && bits >= 32)
-		r = low_result(l, &vs->fn->insns[n->insn], v, depth - 1);
+		r = low_result(l, &vs->fn->insns[n->insn], &vs->at[node], depth - 1);
 	if (n->kind == NODE_PHI)
 		r = joined(l, n, depth - 1);
 	s = by_set(l, node);
@@ -215,17 +213,96 @@ static struct residue node_bits_of(struct look *l, uint32_t node, uint32_t depth
 	return modulo(r.value, r.bits < bits ? r.bits : bits);
 }
 
+/* What is kept of a register; NULL: too much is kept already. */
+static struct residues *residues_of(struct values *vs, uint32_t node)
+{
+	struct residues **list = &vs->residues[node % RESIDUES_LISTS];
+	bool exact;
+	uint32_t most = threads_most(vs, &exact);
+
+	for (struct residues *r = *list; r; r = r->next)
+		if (r->node == node)
+			return r;
+	if (vs->nresidues == RESIDUES_MOST)
+		return NULL;
+	vs->nresidues++;
+	struct residues *fresh =
+		arena_alloc(vs->arena, sizeof(*fresh) + most * sizeof(struct residue));
+
+	*fresh = (struct residues){.next = *list, .node = node};
+	for (uint32_t t = 0; t < most; t++)
+		fresh->v[t].bits = NOT_ASKED;
+	return *list = fresh;
+}
+
+/* The whole number, where it follows from the thread's. */
+static bool whole_number(
+	const struct look *l, uint32_t node, struct residues *kept, struct residue *out)
+{
+	const struct values *vs = l->vs;
+	int64_t number;
+	uint32_t end;
+
+	if (vs->at[node].base == BASE_SYMBOL ||
+		(kept && l->tid >= kept->open_from && l->tid < kept->open_end))
+		return false;
+	if (thread_node_number(vs, l->tid, node, &number, &end)) {
+		*out = modulo((uint64_t)number, vs->fn->regs[vs->ssa.nodes[node].reg].bits);
+		return true;
+	}
+	if (kept) {
+		kept->open_from = l->tid;
+		kept->open_end = end;
+	}
+	return false;
+}
+
+/* A register; what is found is kept, unless it was not looked at to the end. */
+static struct residue register_bits(struct look *l, uint32_t node, uint32_t depth)
+{
+	struct values *vs = (struct values *)(uintptr_t)l->vs;
+	struct residue r;
+
+	if (node >= vs->nsolved ||
+		(vs->at[node].base == BASE_SYMBOL && vs->at[node].id != l->variable))
+		return unknown;
+	if (!depth || !l->fuel) {
+		l->cut = true;
+		return unknown;
+	}
+	l->fuel--;
+	struct residues *kept = residues_of(vs, node);
+	uint32_t assumptions = l->assumptions;
+	bool cut = l->cut;
+
+	if (kept && kept->v[l->tid].bits != NOT_ASKED) {
+		l->assumptions |= kept->assumptions;
+		return kept->v[l->tid];
+	}
+	l->assumptions = 0;
+	l->cut = false;
+	/* what comes around a loop finds what is certain of the phi */
+	if (kept && vs->ssa.nodes[node].kind == NODE_PHI)
+		kept->v[l->tid] = by_set(l, node);
+	if (!whole_number(l, node, kept, &r))
+		r = node_bits_of(l, node, depth);
+	if (kept && (!l->cut || kept->v[l->tid].bits != NOT_ASKED)) {
+		kept->v[l->tid] = r;
+		kept->assumptions |= l->assumptions;
+	}
+	l->assumptions |= assumptions;
+	l->cut |= cut;
+	return r;
+}
+
 /* An address counts from its variable. */
 static struct residue low_bits(struct look *l, const struct operand *o, uint32_t depth)
 {
 	const struct values *vs = l->vs;
 	struct residue r;
-	uint32_t end;
-	int64_t number;
 
-	if (!o || !depth || !l->fuel)
+	if (!o)
 		return unknown;
-	l->fuel--;
 	if (o->kind == OPERAND_IMM)
 		return modulo((uint64_t)o->imm, 64);
 	if (o->kind == OPERAND_SYMBOL) {
@@ -237,14 +314,7 @@ static struct residue low_bits(struct look *l, const struct operand *o, uint32_t
 	}
 	if (o->kind != OPERAND_REG || o->component || o->negated || vs->fn->regs[o->id].vector > 1)
 		return unknown;
-	uint32_t node = vs->ssa.node_of[o - vs->fn->operands], bits = vs->fn->regs[o->id].bits;
-
-	if (node >= vs->nsolved)
-		return unknown;
-	if (vs->at[node].base != BASE_SYMBOL && !o->imm &&
-		thread_number(vs, l->tid, o, &number, &end))
-		return modulo((uint64_t)number, bits);
-	r = node_bits_of(l, node, depth);
+	r = register_bits(l, vs->ssa.node_of[o - vs->fn->operands], depth);
 	return modulo(r.value + (uint64_t)o->imm, r.bits);
 }
 
@@ -264,43 +334,27 @@ static const struct touch *touch_of(const struct values *vs, const struct access
 	return &vs->cfg->effects[a->insn].touches[a->touch];
 }
 
-static struct residues *residues_of(struct values *vs, uint32_t node)
-{
-	struct residues **list = &vs->residues[node % RESIDUES_LISTS];
-	bool exact;
-	uint32_t most = threads_most(vs, &exact);
-
-	for (struct residues *r = *list; r; r = r->next)
-		if (r->node == node)
-			return r;
-	struct residues *fresh =
-		arena_alloc(vs->arena, sizeof(*fresh) + most * sizeof(struct residue));
-
-	*fresh = (struct residues){.next = *list, .node = node};
-	for (uint32_t t = 0; t < most; t++)
-		fresh->v[t].bits = NOT_ASKED;
-	return *list = fresh;
-}
-
 /* The address of thread tid, counted from its variable. */
 static struct residue address_of(
-	struct values *vs, const struct access *g, const struct footprint *f, uint32_t tid)
+	struct values *vs, const struct access *g, struct footprint *f, uint32_t tid)
 {
-	struct look l = {vs, g->address.id, tid, FUEL, 0};
+	struct look l = {.vs = vs, .variable = g->address.id, .tid = tid, .fuel = FUEL};
+	struct residue r;
 
-	if (!f->residues) /* the variable itself, or nothing that is known without assumptions */
+	if (f->node == NONE) /* the variable itself, or nothing that is known without assumptions */
 		return f->at && f->at->kind == OPERAND_SYMBOL ? low_bits(&l, f->at, DEPTH_MOST)
 							      : unknown;
-	struct residue *r = &f->residues->v[tid];
-
-	if (r->bits == NOT_ASKED) {
-		*r = node_bits_of(&l, f->residues->node, DEPTH_MOST);
-		f->residues->assumptions |= l.assumptions;
+	if (f->kept && f->kept->v[tid].bits != NOT_ASKED) {
+		r = f->kept->v[tid];
+		f->assumptions |= f->kept->assumptions;
+	} else {
+		r = register_bits(&l, f->node, DEPTH_MOST);
+		f->assumptions |= l.assumptions;
 	}
-	return modulo(r->value + (uint64_t)f->at->imm, r->bits);
+	return modulo(r.value + (uint64_t)f->at->imm, r.bits);
 }
 
-static uint32_t bits_of_all(struct values *vs, const struct access *g, const struct footprint *f)
+static uint32_t bits_of_all(struct values *vs, const struct access *g, struct footprint *f)
 {
 	uint32_t bits = BITS_MOST;
 
@@ -316,7 +370,7 @@ static uint32_t bits_of_all(struct values *vs, const struct access *g, const str
 }
 
 static struct bits find_chunks(
-	struct values *vs, const struct access *g, const struct footprint *f, uint32_t bits)
+	struct values *vs, const struct access *g, struct footprint *f, uint32_t bits)
 {
 	uint64_t mask = (UINT64_C(1) << bits) - 1;
 	struct bits chunks = bits_new(vs->arena, (1u << bits) / CHUNK);
@@ -347,10 +401,8 @@ static struct footprint *footprint_of(struct values *vs, const struct access *g)
 		o = o->indexed ? NULL : operand_child(vs->fn, o, 0);
 	*f = (struct footprint){
 		.next = *list, .insn = g->insn, .touch = g->touch, .at = o, .bits = NOT_ASKED};
-	uint32_t node = o ? plain_node(vs, o) : NONE;
-
-	if (node != NONE)
-		f->residues = residues_of(vs, node);
+	f->node = o ? plain_node(vs, o) : NONE;
+	f->kept = f->node == NONE ? NULL : residues_of(vs, f->node);
 	threads_run(vs, g->insn, &f->who);
 	return *list = f;
 }
@@ -449,7 +501,8 @@ static bool first_meet(
 
 #define PLACES_MOST 16 /* of one thread that are looked at */
 
-/* The ranges share no more than a quarter of the generic access's: else most threads meet it anyway. */
+/* The ranges share no more than a quarter of the generic access's: else most threads meet it
+ * anyway. */
 static bool meets_at_edge(const struct access *g, const struct access *a)
 {
 	const struct value *p = &g->address, *q = &a->address;
@@ -490,7 +543,7 @@ static bool may_reach(const struct access *g, const struct access *a, const stru
 }
 
 static bool some_reach(
-	struct values *vs, const struct access *g, const struct footprint *f, const struct access *a)
+	struct values *vs, const struct access *g, struct footprint *f, const struct access *a)
 {
 	for (uint32_t tid = 0; tid < THREADS_MAX; tid++) {
 		if (!thread_set_has(&f->who, tid))
@@ -516,16 +569,16 @@ bool swizzled_apart(const struct values *values, const struct access *g, const s
 		return false;
 	rows = a->pattern && matrix_rows(at, touch_of(vs, a), &m) && m.start.base == BASE_SYMBOL &&
 	       m.start.id == v->id && m.start.lo >= 0 && m.start.hi <= INT32_MAX;
-	edge = !rows && a->address.base == BASE_SYMBOL && a->address.id == v->id && meets_at_edge(g, a);
+	edge = !rows && a->address.base == BASE_SYMBOL && a->address.id == v->id &&
+	       meets_at_edge(g, a);
 	if (!rows && !edge)
 		return false;
 	struct footprint *f = footprint_of(vs, g);
 
 	if (rows ? first_meet(vs, g, f, &m) || !all_apart(vs, g, f, &m) : some_reach(vs, g, f, a))
 		return false;
-	*assumptions |= (f->residues ? f->residues->assumptions : 0) |
-			(rows ? m.start.assumptions | m.assumptions
-			      : g->address.assumptions | a->address.assumptions);
+	*assumptions |= f->assumptions | (rows ? m.start.assumptions | m.assumptions
+					       : g->address.assumptions | a->address.assumptions);
 	if (assumed)
 		*assumptions |= ASSUME_FLAT_BLOCK;
 	return true;

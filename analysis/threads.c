@@ -401,6 +401,12 @@ enum truth thread_compute(const struct values *vs, struct thread t, uint32_t nod
 	return all;
 }
 
+/* Behind the last thread for which it is the same. */
+static uint32_t end_of(const struct look *l)
+{
+	return (l->tid / alike_of(l) + 1) * alike_of(l);
+}
+
 bool thread_number(
 	const struct values *vs, uint32_t tid, const struct operand *o, int64_t *out, uint32_t *end)
 {
@@ -411,6 +417,18 @@ bool thread_number(
 		!operand_number(&l, o, &v))
 		return false;
 	*out = (int64_t)v;
-	*end = (tid / alike_of(&l) + 1) * alike_of(&l);
+	*end = end_of(&l);
 	return true;
+}
+
+bool thread_node_number(
+	const struct values *vs, uint32_t tid, uint32_t node, int64_t *out, uint32_t *end)
+{
+	struct look l = look_at(vs, tid, false);
+	uint64_t v = 0;
+	bool known = node_number(&l, node, &v);
+
+	*out = (int64_t)v;
+	*end = end_of(&l);
+	return known;
 }

@@ -90,3 +90,5 @@ void threads_run(const struct values *, uint32_t insn, struct thread_set *);
 /* What an operand of an instruction holds in thread tid, and in all from it to before *end; false: not
  * known. */
 bool thread_number(const struct values *, uint32_t tid, const struct operand *, int64_t *, uint32_t *end);
+/* The same of an SSA node. Not known: nor is it in any thread from tid to before *end. */
+bool thread_node_number(const struct values *, uint32_t tid, uint32_t node, int64_t *, uint32_t *end);

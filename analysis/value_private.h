@@ -132,6 +132,7 @@ struct values {
 	const struct thread_set **reach; /* by block, likewise */
 	struct residues *residues[RESIDUES_LISTS]; /* see swizzled.c */
 	struct footprint *footprints[RESIDUES_LISTS];
+	uint32_t nresidues;
 	uint32_t cuts;	       /* evaluations that ended for want of depth or fuel so far */
 	uint32_t *cached;      /* by operand: answer of value_of + 1, or 0 */
 	struct value *answers;
