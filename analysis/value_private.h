@@ -130,7 +130,7 @@ struct values {
 	struct places *places; /* filled on demand; NULL while solving */
 	struct kept_truths **truths; /* by node, filled on demand: see thread_ways.c */
 	const struct thread_set **reach; /* by block, likewise */
-	struct residues *residues[RESIDUES_LISTS]; /* see swizzled.c */
+	struct residues *residues[RESIDUES_LISTS]; /* see residues.c */
 	struct footprint *footprints[RESIDUES_LISTS];
 	uint32_t nresidues;
 	uint32_t cuts;	       /* evaluations that ended for want of depth or fuel so far */

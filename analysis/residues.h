@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a register holds in one thread, as far as its low bits are known: modulo a power of two. Of an address
+ * the offset in its variable. Kept with the values, by thread.
+ */
+#pragma once
+
+#include "analysis/value_private.h"
+
+struct residue { /* value modulo 2^bits */
+	uint64_t value;
+	uint32_t bits;
+};
+
+/* What a register holds in each thread, filled as threads are asked about. */
+struct residues {
+	struct residues *next;
+	uint32_t node;
+	uint32_t assumptions;
+	uint32_t open_from, open_end; /* no number follows in these threads from the thread alone */
+	struct residue v[];	      /* by thread; NOT_ASKED bits */
+};
+#define NOT_ASKED UINT32_MAX
+
+static const struct residue residue_unknown = {0, 0};
+
+static inline struct residue residue_modulo(uint64_t value, uint32_t bits)
+{
+	return (struct residue){value, bits > 64 ? 64 : bits};
+}
+
+/* What is kept of a register; NULL: too much is kept already. */
+struct residues *residues_of(struct values *, uint32_t node);
+/* A register, or an operand that is a register, a number or a variable with or without a constant behind it, in a
+ * thread. Of addresses those in `variable` alone are known. Adds the assumptions. */
+struct residue residue_of_node(
+	struct values *, uint32_t variable, uint32_t tid, uint32_t node, uint32_t *assumptions);
+struct residue residue_of(struct values *, uint32_t variable, uint32_t tid, const struct operand *,
+	uint32_t *assumptions);
