@@ -146,6 +146,39 @@ static bool parts(const struct finder *f, struct thread t, uint32_t insn)
 	       thread_runs(f->unit->values, warp, insn) == TRUTH_OPEN;
 }
 
+/* Lanes may part on the ways from the dominator of a block to the block, so that some do not come. */
+static bool parts_above(const struct finder *f, struct thread t, uint32_t b)
+{
+	const struct cfg *cfg = &f->unit->cfg;
+	uint32_t above = cfg->blocks[b].idom, top = 0;
+
+	if (above == NONE || cfg_postdominates(cfg, b, above))
+		return false;
+	struct bits seen = bits_new(f->unit->arena, cfg->n);
+	uint32_t *stack = ARENA_UNSET(f->unit->arena, uint32_t, cfg->n + 1);
+
+	stack[top++] = b;
+	while (top) {
+		uint32_t q = stack[--top];
+
+		for (uint32_t i = 0; i < cfg->blocks[q].pred.n; i++) {
+			uint32_t p = cfg->blocks[q].pred.v[i];
+			const struct block *block = &cfg->blocks[p];
+
+			/* behind the block itself they have come */
+			if (bits_has(seen, p) || cfg_dominates(cfg, b, p))
+				continue;
+			bits_set(seen, p);
+			if (block->succ.n > 1 && block->count &&
+				parts(f, t, block->first + block->count - 1))
+				return true;
+			if (p != above)
+				stack[top++] = p;
+		}
+	}
+	return false;
+}
+
 static bool may_leave_alone_at(const struct finder *f, struct thread t, uint32_t exit)
 {
 	const struct cfg *cfg = &f->unit->cfg;
@@ -155,16 +188,9 @@ static bool may_leave_alone_at(const struct finder *f, struct thread t, uint32_t
 	if (cfg->blocks[exit].count && cfg->blocks[exit].succ.n &&
 		parts(f, t, cfg->blocks[exit].first + cfg->blocks[exit].count - 1))
 		return true;
-	for (uint32_t b = exit; b != NONE && b; b = cfg->blocks[b].idom) {
-		const struct block *block = &cfg->blocks[b];
-
-		if (block->pred.n != 1 || cfg_postdominates(cfg, b, block->pred.v[0]))
-			continue;
-		const struct block *p = &cfg->blocks[block->pred.v[0]];
-
-		if (p->succ.n > 1 && parts(f, t, p->first + p->count - 1))
+	for (uint32_t b = exit; b != NONE && b; b = cfg->blocks[b].idom)
+		if (parts_above(f, t, b))
 			return true;
-	}
 	return false;
 }
 

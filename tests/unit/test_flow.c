@@ -253,7 +253,7 @@ static const struct row rows[] = {
 		"6>14b", "6|12,14"},
 	{"a leader that may have left alone",
 		"mov.u32 %r1, %tid.x;\nsetp.ge.u32 %p1, %r1, 64;\n@%p1 bra E;\nst.shared.u32 [tile], 1;\nbar.sync 1, 64;\nsetp.ne.s32 %p2, %r1, 0;\n@%p2 bra J;\nfence.proxy.async.shared::cta;\nld.global.u32 %r3, [%rd2];\nsetp.eq.s32 %p4, %r3, 0;\n@%p4 exit;\nJ:\nbar.sync 1, 64;\nsetp.ne.s32 %p3, %r1, 32;\n@%p3 bra E;\n" COPY "E:\nret;",
-		"4>16b", "4|13,16"},
+		"4>16b", "4|5,13,16"},
 	{"a leader between barriers of the same warps under two ids",
 		"mov.u32 %r1, %tid.x;\nsetp.ge.u32 %p1, %r1, 64;\n@%p1 bra E;\nst.shared.u32 [tile], 1;\nbar.sync 2, 64;\nsetp.ne.s32 %p2, %r1, 0;\n@%p2 bra J;\nfence.proxy.async.shared::cta;\nJ:\nbar.sync 1, 64;\nsetp.ne.s32 %p3, %r1, 32;\n@%p3 bra E;\n" COPY "E:\nret;",
 		"", ""},
