@@ -78,15 +78,16 @@ static void number_labels(struct job *job, const struct module *module)
 	job->labels = NULL;
 	job->nlabels = 0;
 	names_forget(job->names);
-	for (const char *colon = section; colon; section = colon + 1) {
-		colon = memchr(section, ':', (size_t)(end - section));
-		const char *label = colon;
+	while (section) {
+		const char *colon = memchr(section, ':', (size_t)(end - section)), *label = colon;
 
-		while (label && label > section && !isspace((unsigned char)label[-1]) &&
-			label[-1] != '{')
+		if (!colon)
+			return;
+		while (label > section && !isspace((unsigned char)label[-1]) && label[-1] != '{')
 			label--;
-		uint32_t name =
-			label ? names_find(job->names, label, (size_t)(colon - label)) : NONE;
+		uint32_t name = names_find(job->names, label, (size_t)(colon - label));
+
+		section = colon + 1;
 		struct inlined one = {colon + 1, NULL, false};
 
 		if (name == NONE || names_mark(job->names, name, NAMES_LOCAL) != NONE)
