@@ -314,6 +314,19 @@ static bool is_access(enum op op)
 	       op == OP_SEND || op == OP_BULK_LOAD || op == OP_BULK_STORE || op == OP_MATMUL;
 }
 
+/* Some other line names the label: then a block begins there. */
+static bool is_target(const struct program *p, int label)
+{
+	char name[16];
+	int n = snprintf(name, sizeof(name), "L%d", p->lines[label].step.value);
+
+	for (int i = 0; i < p->n; i++)
+		for (const char *at = strstr(p->lines[i].text, name); at && i != label; at = strstr(at + 1, name))
+			if (at > p->lines[i].text && at[-1] == ' ' && (at[n] < '0' || at[n] > '9'))
+				return true;
+	return false;
+}
+
 /* The range of a hint, the rest of the block that an `ignore` may reach, the next access. */
 static void apply_hints(struct program *p)
 {
@@ -323,7 +336,8 @@ static void apply_hints(struct program *p)
 		const char *hint = strstr(p->lines[i].text, "fencepost: ");
 		hint = hint ? hint + strlen("fencepost: ") : "";
 		off = (off || strncmp(hint, "off", 3) == 0) && strcmp(hint, "on") != 0;
-		ignore = (ignore || strncmp(hint, "ignore", 6) == 0) && s->op != OP_LABEL;
+		ignore = (ignore || strncmp(hint, "ignore", 6) == 0) &&
+			 (s->op != OP_LABEL || !is_target(p, i));
 		neutral |= strcmp(hint, "neutral") == 0;
 		async |= strcmp(hint, "async") == 0;
 		s->may_ignore = off || ignore;
