@@ -151,9 +151,9 @@ static uint64_t possible_bits(const struct values *vs, const struct operand *o, 
 	}
 }
 
-/* The two sources of an or or xor certainly have no one in common: then it is their sum. */
-static bool have_no_bit_in_common(const struct operation *op, const struct value *a,
-	const struct value *b, uint32_t *assumptions)
+/* The two sources of an or or xor certainly have no bit in common: then it is their sum. */
+static bool sum_of_fields(const struct operation *op, const struct value *a, const struct value *b,
+	struct value *out)
 {
 	const struct values *vs = op->e.values;
 	const uint32_t depth = 5;
@@ -167,7 +167,8 @@ static bool have_no_bit_in_common(const struct operation *op, const struct value
 
 	if (x & possible_bits(vs, insn_source(vs->fn, op->insn, 1), op->type.bits, depth, &used))
 		return false;
-	*assumptions |= used;
+	*out = range_add(a, b, op->type.bits);
+	out->assumptions |= used;
 	return true;
 }
 
@@ -178,14 +179,10 @@ struct value operation_or(const struct operation *op, const struct value *a, con
 						  : descriptor_or(op->e.values, b, a);
 	if (a->base == BASE_DESCRIPTOR || b->base == BASE_DESCRIPTOR)
 		return any(op->type.bits);
-	uint32_t assumptions = 0;
+	struct value both;
 
-	if (have_no_bit_in_common(op, a, b, &assumptions)) {
-		struct value both = range_add(a, b, op->type.bits);
-
-		both.assumptions |= assumptions;
+	if (sum_of_fields(op, a, b, &both))
 		return both;
-	}
 	return with_alignment(op->e.values, a, b, range_or(a, b, op->type.bits));
 }
 
@@ -193,14 +190,10 @@ struct value operation_xor(const struct operation *op, const struct value *a, co
 {
 	if (a->base == BASE_DESCRIPTOR || b->base == BASE_DESCRIPTOR)
 		return any(op->type.bits);
-	uint32_t assumptions = 0;
+	struct value both;
 
-	if (have_no_bit_in_common(op, a, b, &assumptions)) {
-		struct value both = range_add(a, b, op->type.bits);
-
-		both.assumptions |= assumptions;
+	if (sum_of_fields(op, a, b, &both))
 		return both;
-	}
 	return with_alignment(op->e.values, a, b, range_xor(a, b, op->type.bits));
 }
 
