@@ -52,6 +52,15 @@ static bool fits(int64_t lo, int64_t hi, uint32_t bits, bool is_signed)
 	return lo >= 0 && hi < INT64_C(1) << bits;
 }
 
+/* As the type has it. */
+static int64_t wrapped(int64_t v, uint32_t bits, bool is_signed)
+{
+	if (bits >= 63)
+		return v;
+	v &= (INT64_C(1) << bits) - 1;
+	return is_signed && v >> (bits - 1) ? v - (INT64_C(1) << bits) : v;
+}
+
 /* y op constant = node: what the constraint on node says of y, or false. */
 static bool undo(const struct values *vs, const struct constraint *c, struct constraint *out)
 {
@@ -99,9 +108,8 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 			return false;
 		if (type.bits < 63 && !c->is_signed && k >= INT64_C(1) << (type.bits - 1))
 			k -= INT64_C(1) << type.bits;
-		if (c->excludes) {
-			out->lo = c->lo - k;
-			out->hi = out->lo;
+		if (c->excludes || c->lo == c->hi) { /* one number comes from one, wrapped or not */
+			out->lo = out->hi = wrapped(c->lo - k, c->bits, c->is_signed);
 			return fits(out->lo, out->lo, c->bits, c->is_signed);
 		}
 		if (!fits(y.lo + k, y.hi + k, c->bits, c->is_signed))

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stages of a ring: the question whether two registers certainly hold different numbers, and addresses
+ * as sums in which such a register is one term.
+ */
+#pragma once
+
+#include "analysis/value_private.h"
+
+/* Whenever both are current, the two nodes (of 32 bits) hold different numbers: one is the other, or both are
+ * the same counter, some stages further on in a ring. A node is current from its definition until one of its
+ * operands, however far back, is defined anew; so while *root (a phi, or another node that both are computed
+ * from) is not defined again, the latest contents of the one differ from those that the other had, whatever ran in
+ * between. Adds the assumptions on which that rests. */
+bool stages_differ(
+	const struct values *, uint32_t a, uint32_t b, uint32_t *root, uint32_t *assumptions);
+
+#define STAGE_TERMS 8
+
+/* The low 32 bits of what an operand holds: constant + sum of factor * node, modulo 2^32. */
+struct stage_sum {
+	struct {
+		uint32_t node, factor;
+	} terms[STAGE_TERMS];
+	uint32_t n, constant;
+	uint32_t looked; /* registers on the way */
+};
+
+/* A register, or an address in brackets. What is not a sum is a term. False: too many terms. */
+bool stage_sum_of(const struct values *, const struct operand *, struct stage_sum *);
