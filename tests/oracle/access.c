@@ -23,7 +23,8 @@ static struct spot spot_at(const struct thread *t, const struct place *p, int of
 static int offset_of(const struct thread *t, const struct place *p, int lane)
 {
 	return p->base + ((p->by_tid * t->tid) ^ p->mix) + p->by_warp * (t->tid / 32) +
-	       p->by_lane * lane + p->by_stage * (t->loop[p->depth] & 1);
+	       p->by_lane * lane + p->by_stage * (t->loop[p->depth] & 1) +
+	       (p->ring ? p->by_ring * t->rings[p->ring - 1].at : 0);
 }
 
 /* The swizzle of rows of 128, 64 or 32 bytes: chunks of 16 are mixed with bits 7 and up. */
@@ -158,7 +159,7 @@ static void meet(struct run *r, const struct thread *t, int i, bool same_bytes)
 	}
 	bool here = set_has(&t->facts.fenced[t->cta], i);
 	bool there = e->sent || set_has(&t->facts.fenced[e->cta], i);
-	uint32_t features =
+	uint64_t features =
 		e->via | r->p->lines[e->line].step.features | r->p->lines[t->pc].step.features;
 	r->hits[r->nhits++] = (struct hit){
 		i, t->pc, set_has(&t->facts.done, i), !here, !here || !there, features};

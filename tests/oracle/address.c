@@ -9,8 +9,26 @@ static int some_var(struct maker *m)
 	return m->keep_pool && chance(m, 15) ? VAR_POOL : chance(m, 30);
 }
 
+/* Of a stage, mostly inside it. */
+static struct place place_stage(struct maker *m, int size)
+{
+	const struct stages *r = &m->stages;
+	struct place p = {.var = r->var, .size = size, .ring = 1 + r->regs[below(m, r->nregs)],
+		.by_ring = r->stride};
+	int room = r->stride - size + (chance(m, 6) ? 256 : 0);
+	if (size == 4 && chance(m, 40))
+		p.by_tid = 4;
+	else if (size < 64 && chance(m, 30))
+		p.by_warp = r->stride / 4;
+	else if (room > 0)
+		p.base = 16 * below(m, room / 16 + 1);
+	return p;
+}
+
 struct place place_small(struct maker *m, int size)
 {
+	if (m->stages.nregs && chance(m, 75))
+		return place_stage(m, size);
 	struct place p = {.var = some_var(m), .size = size};
 	p.peer = m->cluster && !m->in_callee && chance(m, m->peer_odds);
 	switch (below(m, m->depth ? 4 : 3)) {
@@ -38,6 +56,10 @@ struct place place_small(struct maker *m, int size)
 struct place place_bulk(struct maker *m)
 {
 	static const int sizes[] = {16, 256, 512, 1024};
+	if (m->stages.nregs && chance(m, 85)) {
+		int size = sizes[below(m, 4)];
+		return place_stage(m, size <= m->stages.stride || chance(m, 8) ? size : m->stages.stride);
+	}
 	struct place p = {.var = some_var(m), .size = sizes[below(m, 4)]};
 	if (m->depth && p.size <= 512 && below(m, 2) == 0) {
 		p.by_stage = 512;
@@ -106,9 +128,23 @@ static void add_stage(struct maker *m, const struct place *p, int r)
 	put(m, "\tmad.lo.u32 %%r%d, %%r%d, %d, %%r%d;", r, t, p->by_stage, r);
 }
 
+static void add_ring(struct maker *m, const struct place *p, int r)
+{
+	int t = temp(m), s = p->ring - 1, k = p->by_ring & (p->by_ring - 1) ? 0 : below(m, 3);
+	if (k == 0) {
+		put(m, "\tmad.lo.u32 %%r%d, %%s%d, %d, %%r%d;", r, s, p->by_ring, r);
+		return;
+	}
+	if (k == 1)
+		put(m, "\tshl.b32 %%r%d, %%s%d, %d;", t, s, __builtin_ctz((unsigned)p->by_ring));
+	else
+		put(m, "\tmul.lo.u32 %%r%d, %%s%d, %d;", t, s, p->by_ring);
+	put(m, "\tadd.u32 %%r%d, %%r%d, %%r%d;", r, t, r);
+}
+
 static bool is_simple(const struct place *p)
 {
-	return !p->by_tid && !p->by_warp && !p->by_lane && !p->by_stage && !p->peer;
+	return !p->by_tid && !p->by_warp && !p->by_lane && !p->by_stage && !p->ring && !p->peer;
 }
 
 int address(struct maker *m, const struct place *p, bool generic, char *out, size_t size)
@@ -128,6 +164,8 @@ int address(struct maker *m, const struct place *p, bool generic, char *out, siz
 		put(m, "\tmad.lo.u32 %%r%d, %%lane, %d, %%r%d;", r, p->by_lane, r);
 	if (p->by_stage)
 		add_stage(m, p, r);
+	if (p->ring)
+		add_ring(m, p, r);
 	if (p->peer && !generic)
 		put(m, "\tmapa.shared::cluster.u32 %%r%d, %%r%d, %%peer;", r, r);
 	if (!generic) {
@@ -150,7 +188,7 @@ const char *space_of(const struct place *p, bool generic)
 void mb_address(struct maker *m, const struct step *s, char *out, size_t size)
 {
 	const char *bars = m->in_callee ? "%bars" : "bars";
-	if (!s->peer && !s->by_stage) {
+	if (!s->peer && !s->by_stage && !s->ring) {
 		snprintf(out, size, "[%s+%d]", bars, 8 * s->barrier);
 		return;
 	}
@@ -160,6 +198,10 @@ void mb_address(struct maker *m, const struct step *s, char *out, size_t size)
 		int t = temp(m);
 		put(m, "\tand.b32 %%r%d, %%i%d, 1;", t, s->depth);
 		put(m, "\tmad.lo.u32 %%r%d, %%r%d, 8, %%r%d;", r, t, r);
+	}
+	if (s->ring) {
+		struct place p = {.ring = s->ring, .by_ring = 8};
+		add_ring(m, &p, r);
 	}
 	if (s->peer)
 		put(m, "\tmapa.shared::cluster.u32 %%r%d, %%r%d, %%peer;", r, r);

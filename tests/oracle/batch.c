@@ -313,6 +313,10 @@ void batch_make(struct batch *b, uint64_t seed, int want, struct counts *c)
 	for (int i = 0; i < want; i++) {
 		struct program *p = &b->programs[b->n];
 		program_make(p, seed + (uint64_t)i);
+		if (b->o->with & ~p->features) {
+			program_clear(p);
+			continue;
+		}
 		if (p->n >= MAX_LINES / 2 || program_run(p, &b->outcomes[b->n]) != RAN) {
 			c->discarded++;
 			program_clear(p);

@@ -17,6 +17,7 @@ struct options {
 	int batch, jobs;
 	uint64_t seed;
 	bool cover, brief; /* brief: stop at the first batch in which something is wrong */
+	uint64_t with;	   /* features that a program must have to count */
 };
 
 struct batch {

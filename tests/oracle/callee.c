@@ -99,7 +99,7 @@ static void make_callee(struct maker *m, int i)
 	struct callee *c = &m->callees[i];
 	struct who who = {.warps = all_warps(m), .whole_warps = c->syncs, .all = c->syncs};
 	int end = label(m);
-	uint32_t before = m->more;
+	uint64_t before = m->more;
 	m->more |= bit(FEATURE_CALL) | (c->recurses ? bit(FEATURE_RECURSION) : 0);
 	put_callee_head(m, i, c);
 	put_callee_prologue(m, i, c);

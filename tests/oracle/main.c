@@ -7,6 +7,7 @@
 
 #include <getopt.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,23 +71,35 @@ static bool work_parallel(const struct options *o, struct counts *c)
 	return fine;
 }
 
+static uint64_t feature_of(const char *name)
+{
+	for (int i = 0; i < NFEATURES; i++)
+		if (strcmp(feature_names[i], name) == 0)
+			return UINT64_C(1) << i;
+	return 0;
+}
+
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: oracle [-cx] [-n PROGRAMS] [-s SEED] [-b BATCH] [-j JOBS] [-k KEEP] TOOL\n"
+		"usage: oracle [-cx] [-n PROGRAMS] [-s SEED] [-b BATCH] [-j JOBS] [-k KEEP] [-w FEATURE] TOOL\n"
 		"       oracle -p [-n PROGRAMS] [-s SEED]     print programs and their edges\n");
 	return 2;
 }
 
 static void print_programs(const struct options *o)
 {
-	static const char *const verdicts[] = {"ran", "too long", "stuck"};
+	static const char *const verdicts[] = {"ran", "too long", "stuck", "arrives twice"};
 	static struct program p;
 	struct outcome out = {0};
 	int line = HEAD_LINES + 1;
 	fputs(batch_head, stdout);
 	for (long k = 0; k < o->count; k++) {
 		program_make(&p, o->seed + (uint64_t)k);
+		if (o->with & ~p.features) {
+			program_clear(&p);
+			continue;
+		}
 		for (int i = 0; i < p.n; i++)
 			printf("%s\n", p.lines[i].text);
 		enum verdict v = program_run(&p, &out);
@@ -106,7 +119,7 @@ int main(int argc, char **argv)
 {
 	struct options o = {.batch = 50, .seed = 1, .jobs = 1};
 	bool print = false;
-	for (int c; (c = getopt(argc, argv, "cn:s:b:j:k:px")) != -1;)
+	for (int c; (c = getopt(argc, argv, "cn:s:b:j:k:pw:x")) != -1;)
 		switch (c) {
 		case 'c':
 			o.cover = true;
@@ -128,6 +141,11 @@ int main(int argc, char **argv)
 			break;
 		case 'p':
 			print = true;
+			break;
+		case 'w':
+			o.with |= feature_of(optarg);
+			if (!o.with)
+				return usage();
 			break;
 		case 'x':
 			o.brief = true;

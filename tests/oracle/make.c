@@ -219,6 +219,7 @@ static void put_head(struct maker *m)
 	put(m, "\t.shared .align 16 .b8 flags[%d];", 4 * NMBARRIERS);
 	put(m, "\t.shared .align 4 .b8 bounds[32];");
 	put(m, "\t.reg .b64 %%out, %%out2, %%map, %%token;");
+	put(m, "\t.reg .b32 %%s<%d>, %%w<%d>;", NRINGS, NRINGS);
 	put(m, "\t.reg .b16 %%both;");
 	put(m, "\t.reg .f32 %%f<8>;");
 }
@@ -381,6 +382,10 @@ static void make_segments(struct maker *m)
 			m->more = 0;
 			continue;
 		}
+		if (m->staged && i == 0) {
+			make_stages(m, &who);
+			continue;
+		}
 		if (m->left)
 			who = (struct who){.warps = m->group && m->p->warps == 5 ? 0xf : 1,
 				.whole_warps = true,
@@ -413,10 +418,11 @@ void program_make(struct program *p, uint64_t seed)
 	int kind = below(&m, 100);
 	m.cluster = kind < 20;
 	m.group = kind >= 20 && kind < 35;
-	m.arrivals = kind >= 30 && kind < 45;
+	m.arrivals = kind >= 42 && kind < 57;
+	m.staged = kind >= 28 && kind < 42;
 	m.hints = chance(&m, 8);
 	p->warps = m.group ? 4 + below(&m, 2) : 1 + below(&m, m.cluster ? 2 : 3);
-	if (m.arrivals && !m.group)
+	if ((m.arrivals || m.staged) && !m.group)
 		p->warps = 2 + below(&m, 3);
 	p->ctas = m.cluster ? 2 : 1;
 	m.fence_odds = m.arrivals ? 0 : odds[below(&m, 6)];

@@ -65,6 +65,13 @@ void put_cluster_barrier(struct maker *m, const struct who *who)
 	s->op = OP_CLUSTER_WAIT;
 }
 
+void put_warp_sync(struct maker *m)
+{
+	struct step *s = put(m, "\tbar.warp.sync -1;");
+	s->op = OP_WARP_SYNC;
+	s->features |= bit(FEATURE_WARP_SYNC);
+}
+
 /* A barrier of exactly the threads that run this code. */
 void put_barrier(struct maker *m, const struct who *who)
 {
@@ -80,11 +87,8 @@ void put_barrier(struct maker *m, const struct who *who)
 		put_sync(m, id, who->warps, true);
 	else
 		maybe_fence(m);
-	if (!who->whole_warps || !chance(m, 10))
-		return;
-	struct step *s = put(m, "\tbar.warp.sync -1;");
-	s->op = OP_WARP_SYNC;
-	s->features |= bit(FEATURE_WARP_SYNC);
+	if (who->whole_warps && chance(m, 10))
+		put_warp_sync(m);
 }
 
 struct step *put_mb_arrive(struct maker *m, struct step like)
@@ -125,6 +129,14 @@ static void parity_name(struct maker *m, const struct step *like, char *out, siz
 		return;
 	case PARITY_TOKEN:
 		snprintf(out, size, "%%token");
+		return;
+	case PARITY_RING:
+		snprintf(out, size, "%%w%d", like->ring - 1);
+		return;
+	case PARITY_RING_OTHER:
+		q = temp(m);
+		put(m, "\txor.b32 %%r%d, %%w%d, 1;", q, like->ring - 1);
+		snprintf(out, size, "%%r%d", q);
 		return;
 	case PARITY_LOOP:
 	case PARITY_LOOP_OTHER:

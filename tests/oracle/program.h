@@ -17,7 +17,8 @@ enum {
 	MAX_THREADS = 10, /* of a cluster; two of each warp stand for all of it */
 	NVALUES = 4,
 	NDEPTHS = 2,
-	NMBARRIERS = 12,
+	NMBARRIERS = 16,
+	NRINGS = 3,
 };
 
 /* Predicates that every kernel computes first. */
@@ -45,6 +46,7 @@ enum cond_kind {
 	COND_LOOP_GE,
 	COND_LOOP_GE_N,
 	COND_LOOP_GE_BOUND, /* a number that was taken */
+	COND_STAGE, /* of a ring: register and number */
 	COND_DATA,
 	COND_LAST_CALL /* the recursion ends here */
 };
@@ -65,6 +67,13 @@ enum op {
 	OP_LOOP_ZERO,
 	OP_LOOP_NEXT,
 	OP_PHASE, /* flip the phase register */
+	OP_STAGE_SET,	/* the stage of a ring is `value', its parity `count' */
+	OP_STAGE_NEXT,	/* the next of `count' stages; the parity flips behind the last */
+	OP_STAGE_STEP,	/* the next, without an end */
+	OP_STAGE_WRAP,	/* the first one, with the parity flipped */
+	OP_STAGE_OF,	/* the one of the counter of a loop and `value' */
+	OP_STAGE_COPY,	/* that of another ring register, `value' */
+	OP_MOVE,	/* a value into register `result' */
 	OP_READ,
 	OP_WRITE,
 	OP_UPDATE,
@@ -110,6 +119,7 @@ enum shape {
 
 struct place {
 	int var, base, by_tid, by_warp, by_lane, by_stage, depth, size;
+	int ring, by_ring; /* 1 + a ring register, bytes from one of its stages to the next */
 	enum shape shape;
 	int lead, groups, apart; /* groups: `apart` bytes from one to the next */
 	int mix;		 /* the offset by thread is xored with it */
@@ -124,7 +134,9 @@ enum parity {
 	PARITY_LOOP_OTHER,
 	PARITY_HALF, /* of a ring of two stages: bit 1 of the counter */
 	PARITY_HALF_OTHER,
-	PARITY_TOKEN
+	PARITY_TOKEN,
+	PARITY_RING,
+	PARITY_RING_OTHER
 };
 
 /* What the coverage table counts. */
@@ -159,6 +171,8 @@ enum feature {
 	FEATURE_HINT,
 	FEATURE_BOUND,
 	FEATURE_FRESH,
+	FEATURE_STAGES,
+	FEATURE_AHEAD,
 	NFEATURES
 };
 
@@ -174,6 +188,7 @@ struct step {
 	int bytes;	       /* what an arrive expects, what a store to a peer completes */
 	enum parity parity;
 	int depth;
+	int ring;	 /* 1 + the ring register whose stage is added to `barrier' */
 	bool peer;	 /* the mbarrier of the other CTA */
 	bool by_stage;	 /* the mbarrier next to it in every second iteration */
 	int count;	 /* of a call: iterations; NONE: one less than the caller's */
@@ -181,7 +196,7 @@ struct step {
 	bool neutral;	 /* a hint says that it touches nothing */
 	bool as_async;	 /* a hint says that it is an async access */
 	bool may_ignore; /* a hint lets findings that name this line be suppressed */
-	uint32_t features;
+	uint64_t features;
 };
 
 enum { NONE = -1 };
@@ -197,9 +212,10 @@ struct program {
 	int n, start; /* the first line of the kernel's own code */
 	int warps, ctas, temps;
 	int expected[NMBARRIERS]; /* threads of the model that arrive in a phase */
+	int rounds; /* more values of n, up to this one */
 	bool uses_n, uses_flags, uses_mbarriers, uses_data;
 	bool races; /* threads may take different numbers: only the strict reading counts */
-	uint32_t features;
+	uint64_t features;
 	char name[32];
 };
 
@@ -207,7 +223,7 @@ struct program {
 struct meeting {
 	int generic, async;
 	bool plain, strict; /* an edge, by the default rules and by the strict ones */
-	uint32_t features;
+	uint64_t features;
 };
 
 struct outcome {

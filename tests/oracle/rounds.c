@@ -87,7 +87,7 @@ void make_bound(struct maker *m, const struct who *who)
 	int slot = m->nbounds, barriers = 1 + below(m, 2), one = below(m, 3), other = below(m, 3);
 	if (!who->all || m->depth == NDEPTHS || slot == NBOUNDS)
 		return;
-	uint32_t before = m->more;
+	uint64_t before = m->more;
 	int k = below(m, 100);
 	int id = m->p->warps > 1 && !who->in_loop && !m->cluster && k < 40 ? role_id(m) : NONE;
 	m->nbounds++;
@@ -130,7 +130,7 @@ void make_fresh(struct maker *m, const struct who *who)
 	bool again = chance(m, 30);
 	if (!n || who->in_loop || m->nmbarriers + 4 > NMBARRIERS)
 		return;
-	uint32_t before = m->more;
+	uint64_t before = m->more;
 	m->more |= bit(FEATURE_FRESH);
 	for (int s = 0; s < 2; s++) {
 		empty[s] = new_mbarrier(m, 32 * n, 2 * n);

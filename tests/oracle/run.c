@@ -81,6 +81,9 @@ static bool cond_holds(const struct run *r, const struct thread *t, const struct
 	case COND_DATA:
 		v = value_holds(r, t, c->a);
 		break;
+	case COND_STAGE:
+		v = t->rings[c->a].at == c->b;
+		break;
 	case COND_LAST_CALL:
 		v = t->count == 0;
 		break;
@@ -171,6 +174,33 @@ static bool do_sync(struct run *r, struct thread *t, const struct step *s)
 	return true;
 }
 
+static void do_stage(struct thread *t, const struct step *s)
+{
+	struct stage *ring = &t->rings[s->ring - 1];
+	int i = t->loop[s->depth] + s->value;
+	switch ((int)s->op) {
+	case OP_STAGE_SET:
+		*ring = (struct stage){s->value, s->count};
+		break;
+	case OP_STAGE_STEP:
+		ring->at++;
+		break;
+	case OP_STAGE_WRAP:
+		*ring = (struct stage){0, ring->parity ^ 1};
+		break;
+	case OP_STAGE_NEXT:
+		if (++ring->at == s->count)
+			*ring = (struct stage){0, ring->parity ^ 1};
+		break;
+	case OP_STAGE_OF:
+		*ring = (struct stage){i % s->count, i / s->count & 1};
+		break;
+	default:
+		*ring = t->rings[s->value];
+		break;
+	}
+}
+
 /* Steps that touch nothing but the thread; true if it has jumped. */
 static bool do_control(struct run *r, struct thread *t, const struct step *s)
 {
@@ -198,6 +228,17 @@ static bool do_control(struct run *r, struct thread *t, const struct step *s)
 		break;
 	case OP_TAKE:
 		t->bound[s->depth] = r->numbers[t->cta][s->barrier];
+		break;
+	case OP_STAGE_SET:
+	case OP_STAGE_NEXT:
+	case OP_STAGE_STEP:
+	case OP_STAGE_WRAP:
+	case OP_STAGE_OF:
+	case OP_STAGE_COPY:
+		do_stage(t, s);
+		break;
+	case OP_MOVE:
+		t->held[s->result] = t->held[s->value];
 		break;
 	case OP_PHASE:
 		t->phase ^= 1;
@@ -368,7 +409,8 @@ enum verdict program_run(const struct program *p, struct outcome *out)
 	find_skips(r, p);
 	int warps = p->warps * p->ctas, guesses = p->uses_data ? 6 : 1;
 	int orders = !p->uses_mbarriers && !p->races ? 1 : warps == 1 ? 2 : warps == 2 ? 6 : 12;
-	for (int n = 0; n < (p->uses_n ? 4 : 1); n++)
+	int last = p->uses_n ? p->rounds > 3 ? p->rounds : 3 : 0;
+	for (int n = 0; n <= last; n = n >= 3 && n < last ? last : n + 1)
 		for (int flags = 0; flags < (p->uses_flags ? 4 : 1); flags++)
 			for (int o = 0; o < orders * guesses && worst == RAN; o++) {
 				int order[MAX_THREADS];

@@ -87,6 +87,10 @@ void cond_name(struct maker *m, struct cond c, char *out, size_t size)
 		q = temp(m);
 		put(m, "\tsetp.ge.u32 %%q%d, %%i%d, %%b%d;", q, c.a, c.a);
 		break;
+	case COND_STAGE:
+		q = temp(m);
+		put(m, "\tsetp.eq.u32 %%q%d, %%s%d, %d;", q, c.a, c.b);
+		break;
 	case COND_DATA:
 		q = temp(m);
 		m->p->uses_data = true;

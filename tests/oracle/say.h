@@ -20,7 +20,13 @@ struct callee {
 	bool recurses, wide; /* a parameter that counts; a generic pointer */
 };
 
+/* A ring of stages whose registers the accesses that are made now may take for their addresses. */
+struct stages {
+	int var, stride, n, regs[2], nregs; /* no registers: none */
+};
+
 struct maker {
+	struct stages stages;
 	struct program *p;
 	uint64_t state;
 	int temps, labels, depth;
@@ -29,9 +35,9 @@ struct maker {
 	int nmbarriers, threads[NMBARRIERS];
 	int fence_odds, peer_odds; /* per cent: a fence before a release, an access to the peer */
 	bool loaded, left;
-	bool arrivals; /* begins with make_arrivals() */
+	bool arrivals, staged; /* begins with make_arrivals(), make_stages() */
 	bool cluster, group, hints, hinted, in_callee, keep_pool;
-	uint32_t more; /* features of all that is made now */
+	uint64_t more; /* features of all that is made now */
 	struct callee callees[MAX_CALLEES];
 	int ncallees;
 };
@@ -54,9 +60,9 @@ int label(struct maker *m);
 void put_label(struct maker *m, int l);
 void put_jump(struct maker *m, struct cond c, int to);
 
-static inline uint32_t bit(enum feature f)
+static inline uint64_t bit(enum feature f)
 {
-	return UINT32_C(1) << f;
+	return UINT64_C(1) << f;
 }
 
 struct cond always(void);
@@ -108,6 +114,7 @@ void put_peer_copy(struct maker *m, struct cond c);
 
 int all_warps(const struct maker *m);
 void put_sync(struct maker *m, int id, int warps, bool wait);
+void put_warp_sync(struct maker *m);
 void put_barrier(struct maker *m, const struct who *who);
 void put_cluster_barrier(struct maker *m, const struct who *who);
 
@@ -141,6 +148,10 @@ void loop_end(struct maker *m, struct loop *l);
 void make_segment(struct maker *m, const struct who *who);
 void make_arrivals(struct maker *m, const struct who *who);
 void make_cluster_segment(struct maker *m, const struct who *who);
+
+/* ---- stages.c ---- */
+
+void make_stages(struct maker *m, const struct who *who);
 
 /* ---- rounds.c ---- */
 

@@ -15,7 +15,7 @@ static struct place place_rows(struct maker *m)
 	p.by_lane = 16;
 	p.shape = SHAPE_ROWS;
 	p.peer = false;
-	if (!p.by_warp && !p.by_stage)
+	if (!p.by_warp && !p.by_stage && !p.ring)
 		p.base = 512 * below(m, 2);
 	return p;
 }
@@ -67,7 +67,11 @@ static struct place place_descriptor(struct maker *m)
 		p.lead = rows[below(m, 3)];
 		p.apart = chance(m, 50) ? 8 * p.lead : 1024;
 	}
-	if (m->depth && chance(m, 40) && (p.shape == SHAPE_CORES || p.lead < 128)) {
+	if (m->stages.nregs && (p.shape == SHAPE_CORES || m->stages.stride % 1024 == 0) && chance(m, 80)) {
+		p.var = m->stages.var;
+		p.ring = 1 + m->stages.regs[below(m, m->stages.nregs)];
+		p.by_ring = m->stages.stride;
+	} else if (m->depth && chance(m, 40) && (p.shape == SHAPE_CORES || p.lead < 128)) {
 		p.by_stage = 512;
 		p.depth = below(m, m->depth);
 	} else if (p.shape == SHAPE_CORES) {
@@ -160,6 +164,9 @@ void put_wgmma(struct maker *m)
 
 static struct place place_box(struct maker *m)
 {
+	if (m->stages.nregs && m->stages.stride >= 256 && chance(m, 85))
+		return (struct place){.var = m->stages.var, .size = 256, .ring = 1 + m->stages.regs[0],
+			.by_ring = m->stages.stride};
 	struct place p = {.var = chance(m, 30), .size = 256};
 	if (m->depth && chance(m, 50)) {
 		p.by_stage = 512;

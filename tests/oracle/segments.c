@@ -442,7 +442,7 @@ static void make_groups(struct maker *m, const struct who *who)
 
 static void make_led(struct maker *m, const struct who *who, bool many)
 {
-	uint32_t before = m->more;
+	uint64_t before = m->more;
 	int k = below(m, 100);
 	if (k < 25 && many) {
 		m->more |= bit(FEATURE_LEADER_ARRIVES);
@@ -469,6 +469,8 @@ void make_segment(struct maker *m, const struct who *who)
 		make_bound(m, who);
 	else if (many && chance(m, 5))
 		make_fresh(m, who);
+	else if (many && chance(m, 8))
+		make_stages(m, who);
 	else if (k < 25)
 		make_handoff(m, who);
 	else if (k < 40)

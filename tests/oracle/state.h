@@ -32,7 +32,7 @@ struct event {
 	int line, cta;
 	bool reads, writes, is_load, used;
 	bool sent; /* complete only at its destination: no fence of the writer covers it */
-	uint32_t via;
+	uint64_t via;
 };
 
 struct copy {
@@ -45,7 +45,12 @@ struct frame {
 	struct spot arg;
 };
 
+struct stage {
+	int at, parity;
+};
+
 struct thread {
+	struct stage rings[NRINGS];
 	int cta, tid, pc, phase, token, loop[NDEPTHS], bound[NDEPTHS], count;
 	bool over, blocked;
 	struct facts facts;
@@ -68,7 +73,7 @@ struct barrier {
 struct hit {
 	int event, async;
 	bool done, plain, strict;
-	uint32_t features;
+	uint64_t features;
 };
 
 struct run {
@@ -128,7 +133,7 @@ void async_access(struct run *r, struct thread *t, const struct place *p, bool w
 /* ---- sync.c ---- */
 
 /* Remembers, for the coverage table, what accesses went through. */
-void stamp(struct run *r, const struct set *before, uint32_t features);
+void stamp(struct run *r, const struct set *before, uint64_t features);
 
 /* Each is false if the thread has to wait. */
 bool bar_sync(struct run *r, struct barrier *b, struct thread *t, int expected);

@@ -2,7 +2,7 @@
 /* Barriers: what threads know is collected where they arrive and given to those that wait. */
 #include "state.h"
 
-void stamp(struct run *r, const struct set *before, uint32_t features)
+void stamp(struct run *r, const struct set *before, uint64_t features)
 {
 	for (int e = 0; e < r->nevents; e++)
 		if (set_has(before, e))
@@ -62,7 +62,8 @@ bool cluster_wait(struct run *r, struct thread *t)
 
 struct barrier *mb_of(struct run *r, const struct thread *t, const struct step *s)
 {
-	int i = s->barrier + (s->by_stage ? t->loop[s->depth] & 1 : 0);
+	int i = s->barrier + (s->by_stage ? t->loop[s->depth] & 1 : 0) +
+		(s->ring ? t->rings[s->ring - 1].at : 0);
 	return &r->mbs[s->peer ? 1 - t->cta : t->cta][i];
 }
 
@@ -144,6 +145,10 @@ static int parity_of(const struct thread *t, const struct step *s)
 		return (i >> 1 & 1) ^ 1;
 	case PARITY_ONE:
 		return 1;
+	case PARITY_RING:
+		return t->rings[s->ring - 1].parity;
+	case PARITY_RING_OTHER:
+		return t->rings[s->ring - 1].parity ^ 1;
 	case PARITY_ZERO:
 	case PARITY_TOKEN:
 		break;

@@ -32,6 +32,8 @@ const char *const feature_names[NFEATURES] = {
 	[FEATURE_HINT] = "hint",
 	[FEATURE_BOUND] = "loop bound by a load",
 	[FEATURE_FRESH] = "before the first phase",
+	[FEATURE_STAGES] = "mbarrier per stage",
+	[FEATURE_AHEAD] = "next stage before arrive",
 };
 
 void counts_add(struct counts *to, const struct counts *from)
@@ -42,7 +44,7 @@ void counts_add(struct counts *to, const struct counts *from)
 		a[i] += b[i];
 }
 
-void counts_by(long *by, uint32_t features)
+void counts_by(long *by, uint64_t features)
 {
 	for (int i = 0; i < NFEATURES; i++)
 		by[i] += features >> i & 1;

@@ -16,7 +16,7 @@ struct counts {
 void counts_add(struct counts *to, const struct counts *from);
 
 /* Adds the features to each counter that they name. */
-void counts_by(long *by, uint32_t features);
+void counts_by(long *by, uint64_t features);
 
 void counts_tell(const struct counts *c);
 
