@@ -494,6 +494,12 @@ static bool add_node(const struct values *vs, struct stage_sum *sum, uint32_t no
 	return !plain || add_term(sum, node, factor);
 }
 
+bool stage_sum_of_node(const struct values *vs, uint32_t node, struct stage_sum *sum)
+{
+	*sum = (struct stage_sum){.n = 0};
+	return node < vs->nsolved && add_node(vs, sum, node, 1, SUM_DEPTH);
+}
+
 bool stage_sum_of(const struct values *vs, const struct operand *o, struct stage_sum *sum)
 {
 	*sum = (struct stage_sum){.n = 0};

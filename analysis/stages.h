@@ -28,3 +28,4 @@ struct stage_sum {
 
 /* A register, or an address in brackets. What is not a sum is a term. False: too many terms. */
 bool stage_sum_of(const struct values *, const struct operand *, struct stage_sum *);
+bool stage_sum_of_node(const struct values *, uint32_t node, struct stage_sum *);

@@ -3,6 +3,7 @@
  * The questions that other stages ask of solved values. In: an instruction and one of its operands.
  * Out: what is known there, with the conditions that hold at that place taken into account.
  */
+#include "analysis/stages.h"
 #include "analysis/value_place.h"
 
 #include <inttypes.h>
@@ -37,12 +38,50 @@ static struct value finished(struct value v)
 	return v;
 }
 
+/* An address in which a phi counts, with what that can hold here; false: it gains nothing. */
+static bool look_by_ways(
+	struct values *vs, struct evaluation e, uint32_t insn, const struct operand *o, struct value *out)
+{
+	struct constraint room[CONTEXT_MAX];
+	struct context context = {.v = room};
+	struct stage_sum sum;
+	bool gains = false;
+
+	if (o->kind != OPERAND_MEM || !e.context->n || !stage_sum_of(vs, o, &sum))
+		return false;
+	context_copy(&context, e.context);
+	for (uint32_t i = 0; i < sum.n && context.n < CONTEXT_MAX; i++) {
+		uint32_t phi = sum.terms[i].node;
+		struct value v, old = vs->at[phi];
+
+		if (old.base != BASE_NUMBER || !ways_into_phi(vs, e.context, phi, &v) ||
+			v.lo < INT32_MIN || v.hi > INT32_MAX || range_subset(&old, &v, 32))
+			continue;
+		context.v[context.n++] = (struct constraint){.node = phi,
+			.lo = v.lo,
+			.hi = v.hi,
+			.bits = 32,
+			.is_signed = v.lo < 0,
+			.assumptions = v.assumptions};
+		context.all |= UINT64_C(1) << (phi % 64);
+		gains = true;
+	}
+	if (!gains)
+		return false;
+	context_begin(vs, &context, 0);
+	e.context = &context;
+	*out = evaluate_operand(e, insn, o);
+	return !range_is_empty(out);
+}
+
 static struct value look(const struct values *vs, uint32_t insn, const struct operand *o)
 {
 	uint32_t fuel = 200;
 	struct evaluation e = {cache_of(vs), place_at(cache_of(vs), insn), 24, &fuel};
-	struct value v = evaluate_operand(e, insn, o);
+	struct value v = evaluate_operand(e, insn, o), better;
 
+	if (look_by_ways(e.values, e, insn, o, &better))
+		v = better;
 	if (range_is_empty(&v)) /* contradicting conditions: dead code, or rounding; say what is
 				   known without */
 		v = evaluate_operand((struct evaluation){cache_of(vs), NULL, 0, NULL}, insn, o);

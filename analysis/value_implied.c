@@ -145,6 +145,20 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 		out->lo = c->lo >= 0 ? (c->lo + k - 1) / k : c->lo / k;
 		out->hi = c->hi >= 0 ? c->hi / k : -((-c->hi + k - 1) / k);
 		return true;
+	case OP_and: /* the ends of y's range whose low bits are others go */
+		if (c->excludes || !constant_source(vs, insn, 1, &k) || k <= 0 || (k & (k + 1)) ||
+			k > INT32_MAX || type.bits != c->bits || c->lo < 0 || c->hi > k ||
+			c->lo > c->hi || !reading(vs, source, c->bits, c->is_signed, &y) ||
+			y.base != BASE_NUMBER || y.lo < 0 || y.hi > INT32_MAX)
+			return false;
+		out->lo = y.lo + ((y.lo & k) > c->hi   ? k + 1 - (y.lo & k) + c->lo
+				  : (y.lo & k) < c->lo ? c->lo - (y.lo & k)
+						       : 0);
+		out->hi = y.hi - ((y.hi & k) < c->lo   ? (y.hi & k) + k + 1 - c->hi
+				  : (y.hi & k) > c->hi ? (y.hi & k) - c->hi
+						       : 0);
+		out->assumptions |= y.assumptions;
+		return out->lo <= out->hi;
 	case OP_div:
 		if (c->excludes || !constant_source(vs, insn, 1, &k) || k <= 0 || k > INT32_MAX ||
 			c->lo < 0 || c->hi > INT32_MAX || type.bits != c->bits ||

@@ -8,3 +8,7 @@
 const struct context *place_at(struct values *, uint32_t insn);
 /* evaluate_register in a context of a solved function: kept where it can be. */
 struct value place_register(struct evaluation, uint32_t node);
+
+/* value_ways.c: what a phi holds at a place that it dominates, from what comes along each way into its block
+ * and what holds at the place; false: no more than is known of it anyway. */
+bool ways_into_phi(struct values *, const struct context *place, uint32_t phi, struct value *);
