@@ -5,6 +5,7 @@
  */
 #include "analysis/access.h"
 
+#include "analysis/escapes.h"
 #include "analysis/extent_matrix.h"
 #include "analysis/value_private.h"
 
@@ -21,12 +22,34 @@ struct collector {
 	uint32_t cap;
 	bool is_entry;
 	bool makes_peers; /* addresses of other CTAs are made here */
+	uint8_t escapes;  /* of shared addresses into memory: enum escapes */
 };
 
-/* Where an address without a space may point: `assumed` is what is left when a pointer that comes
- * from a kernel parameter is taken to be global. */
+enum escapes { ESCAPES_UNASKED, ESCAPES_NOT, ESCAPES };
+
+static bool keeps_shared_addresses(struct collector *c)
+{
+	if (c->escapes == ESCAPES_UNASKED)
+		c->escapes = shared_escapes(c->fn, c->cfg, c->arena) ? ESCAPES : ESCAPES_NOT;
+	return c->escapes == ESCAPES_NOT;
+}
+
+/* The assumptions under which an address is global that was made from a kernel's parameters, or came out
+ * of memory to which they lead; 0: there are none. */
+static uint32_t assumed_global(struct collector *c, const struct access *a, uint64_t roots)
+{
+	uint64_t kinds = roots & ~ROOT_PARAMS;
+	uint32_t by = ASSUME_PARAM_GLOBAL | (kinds ? ASSUME_LOADED_GLOBAL : 0);
+
+	if (!c->is_entry || (a->address.base != BASE_PARAM && !(roots & ROOT_PARAMS)) ||
+		(kinds & ~ROOT_LOADED) || (c->options->assume & by) != by)
+		return 0;
+	return kinds && !keeps_shared_addresses(c) ? 0 : by;
+}
+
+/* Where an address without a space may point, and what is left of that under assumptions. */
 static void find_spaces(
-	const struct collector *c, struct access *a, const struct touch *t, uint64_t roots)
+	struct collector *c, struct access *a, const struct touch *t, uint64_t roots)
 {
 	const uint8_t ours = WINDOW | SPACE_GLOBAL;
 	const struct value *v = &a->address;
@@ -43,9 +66,6 @@ static void find_spaces(
 		a->spaces = spaces & known;
 		return;
 	}
-	uint64_t kinds = roots & ~ROOT_PARAMS;
-	bool parameter = v->base == BASE_PARAM || (roots & ROOT_PARAMS);
-
 	if (roots == ROOT_SHARED) {
 		a->spaces = spaces & WINDOW;
 		return;
@@ -58,8 +78,8 @@ static void find_spaces(
 		a->spaces = 0;
 		return;
 	}
-	if (c->is_entry && parameter && !kinds && (c->options->assume & ASSUME_PARAM_GLOBAL) &&
-		(spaces & SPACE_GLOBAL))
+	a->assumed_by = spaces & SPACE_GLOBAL ? assumed_global(c, a, roots) : 0;
+	if (a->assumed_by)
 		a->assumed_spaces = SPACE_GLOBAL;
 }
 
@@ -191,7 +211,7 @@ void access_collect(const struct function *fn, const struct cfg *cfg, const stru
 {
 	struct collector c = {fn, cfg, values, options, arena,
 		extents_prepare(fn, cfg, values, options, arena), out, 0, values->is_entry,
-		access_makes_peers(fn, cfg)};
+		access_makes_peers(fn, cfg), ESCAPES_UNASKED};
 
 	*out = (struct accesses){0};
 	for (uint32_t i = 0; i < fn->ninsns; i++)

@@ -27,7 +27,8 @@ struct access {
 	uint32_t extent_assumptions; /* enum assumption bits on which `bytes` rests */
 	bool has_ceiling;            /* under ASSUME_MAP_GAP it touches no byte at or above `ceiling` */
 	int64_t ceiling;             /* offset on the base of `address` */
-	uint8_t assumed_spaces;      /* part of `spaces` that is left under ASSUME_PARAM_GLOBAL; 0: all of it */
+	uint8_t assumed_spaces;      /* part of `spaces` that is left under `assumed_by`; 0: all of it */
+	uint32_t assumed_by;         /* enum assumption bits */
 	bool hidden;                 /* GLOBAL: the address is inside a tensor map */
 	uint64_t pattern;            /* part in what swizzled.h tells apart: two with the same are run by the same
 				      * threads, at the same place in each, or have the same rows; 0: none */

@@ -447,7 +447,8 @@ void cfg_build(const struct linked *linked, const struct effect *effects, struct
 	}
 	cut_blocks(&b);
 	connect_blocks(&b);
-	*cfg = (struct cfg){b.fn, effects, NULL, 0, ARENA_NEW(arena, uint32_t, b.n + 1)};
+	*cfg = (struct cfg){b.fn, effects, NULL, 0, ARENA_NEW(arena, uint32_t, b.n + 1),
+		linked->nunknown_calls != 0};
 	number_blocks(&b, cfg, &e, &traps);
 	for (uint32_t k = 0; k < linked->ncalls; k++)
 		if (linked->calls[k].recursive && cfg->block_of[linked->calls[k].call] != NONE)

@@ -34,6 +34,7 @@ struct cfg {
 	struct block *blocks;
 	uint32_t n;
 	uint32_t *block_of; /* by instruction; NONE: unreachable */
+	bool calls_unknown; /* some callee is not in the module */
 };
 
 /* `effects` has one entry per instruction. */

@@ -317,8 +317,10 @@ struct overlap access_overlap(const struct values *vs, const struct accesses *ac
 	if (!spaces)
 		return o;
 	if (!left) {
-		o.assumptions = ASSUME_PARAM_GLOBAL;
-		o.reason = "a pointer that comes from a kernel parameter is global";
+		o.assumptions = g->assumed_by | a->assumed_by;
+		o.reason = o.assumptions & ASSUME_LOADED_GLOBAL
+				   ? "a pointer that comes from memory is global"
+				   : "a pointer that comes from a kernel parameter is global";
 		return o;
 	}
 	if (left & WINDOW) {
@@ -340,7 +342,7 @@ struct overlap access_overlap(const struct values *vs, const struct accesses *ac
 		o.assumptions = global.assumptions;
 	}
 	if (left != spaces)
-		o.assumptions |= ASSUME_PARAM_GLOBAL;
+		o.assumptions |= g->assumed_by | a->assumed_by;
 	return o;
 }
 

@@ -12,7 +12,7 @@
 
 static const char *const assumption_names[] = {"named-ids", "converged-warp", "stage-stride",
 	"map-gap", "aligned-tma", "no-wrap", "consumed-loads", "flat-block", "param-global",
-	"distinct-params", "race-free", "one-arrival", "multicast-self"};
+	"distinct-params", "race-free", "one-arrival", "multicast-self", "loaded-global"};
 static const char *const hazard_names[] = {"raw", "waw", "war"};
 static const char *const space_names[] = {"shared", "global"};
 static const char *const fix_names[] = {"missing", "misplaced", "wide", "redundant"};
