@@ -91,7 +91,8 @@ static struct residue low_result(
 	struct residue r, s;
 	int64_t by;
 
-	if (type.is_float || type.bits < 32 || insn_has(insn, MOD_sat) || insn_has(insn, MOD_hi) ||
+	/* of {lo, hi} each register has bits of its own */
+	if (insn_operand(fn, insn, 0)->kind != OPERAND_REG || type.is_float || type.bits < 32 || insn_has(insn, MOD_sat) || insn_has(insn, MOD_hi) ||
 		insn_has(insn, MOD_wide))
 		return residue_unknown;
 	switch (insn->op) {
