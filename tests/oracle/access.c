@@ -9,8 +9,9 @@
 static struct spot spot_at(const struct thread *t, const struct place *p, int offset, int size)
 {
 	struct spot s = {p->var >= VAR_GLOBAL ? NONE
-			 : p->peer	      ? 1 - t->cta
-					      : t->cta,
+			 : p->mapped > MAPPED_SELF ? p->mapped == MAPPED_ONE
+			 : p->peer		   ? 1 - t->cta
+						   : t->cta,
 		p->var, offset, offset + size};
 	if (p->var != VAR_ARG)
 		return s;
@@ -20,20 +21,42 @@ static struct spot spot_at(const struct thread *t, const struct place *p, int of
 	return s;
 }
 
-static int offset_of(const struct thread *t, const struct place *p, int lane)
-{
-	return p->base + ((p->by_tid * t->tid) ^ p->mix) + p->by_warp * (t->tid / 32) +
-	       p->by_lane * lane + p->by_stage * (t->loop[p->depth] & 1) +
-	       (p->ring ? p->by_ring * t->rings[p->ring - 1].at : 0);
-}
-
 /* The swizzle of rows of 128, 64 or 32 bytes: chunks of 16 are mixed with bits 7 and up. */
 static int swizzled(int offset, int row)
 {
 	return offset ^ ((offset >> 3) & (row - 16));
 }
 
-static int pieces_of(const struct thread *t, const struct place *p, struct spot *out)
+static int in_rows(const struct place *p, int tid)
+{
+	int chunk = tid % p->per * p->apart_by + p->chunk;
+	return swizzled(tid / p->per * p->swizzle + chunk * 16, p->swizzle);
+}
+
+static int offset_of(const struct thread *t, const struct place *p, int lane)
+{
+	return p->base + (p->swizzle ? in_rows(p, t->tid / 32 * 32 + lane) : 0) +
+	       ((p->by_tid * (t->tid - p->threads_from)) ^ p->mix) + p->by_warp * (t->tid / 32) +
+	       p->by_lane * lane + p->by_stage * (t->loop[p->depth] & 1) + p->by_rank * t->cta +
+	       (p->ring ? p->by_ring * t->rings[p->ring - 1].at : 0);
+}
+
+/* The same bytes of each CTA that the mask names. */
+static int sent_to(const struct thread *t, enum mask mask, struct spot *out, int n)
+{
+	int first = mask == MASK_ZERO || mask == MASK_BOTH ? 0
+		    : mask == MASK_ONE			   ? 1
+		    : mask == MASK_SELF			   ? t->cta
+							   : 1 - t->cta;
+	for (int i = 0; i < n; i++) {
+		out[i].home = first;
+		out[n + i] = out[i];
+		out[n + i].home = 1;
+	}
+	return mask == MASK_BOTH ? 2 * n : n;
+}
+
+static int pieces_of(const struct run *r, const struct thread *t, const struct place *p, struct spot *out)
 {
 	int at = offset_of(t, p, t->tid % 32), n = 0;
 	switch (p->shape) {
@@ -42,7 +65,7 @@ static int pieces_of(const struct thread *t, const struct place *p, struct spot 
 		break;
 	case SHAPE_ROWS: /* of the two lanes that stand for the warp */
 		for (int lane = 0; lane < 2; lane++)
-			out[n++] = spot_at(t, p, offset_of(t, p, lane), 16);
+			out[n++] = spot_at(t, p, offset_of(t, p, lane * r->p->lane), 16);
 		break;
 	case SHAPE_CORES:
 		for (int g = 0; g < p->groups; g++) {
@@ -59,13 +82,7 @@ static int pieces_of(const struct thread *t, const struct place *p, struct spot 
 					16);
 		break;
 	}
-	if (!p->multicast)
-		return n;
-	for (int i = 0; i < n; i++) {
-		out[n + i] = out[i];
-		out[n + i].home = 1 - t->cta;
-	}
-	return 2 * n;
+	return p->mask == MASK_NONE ? n : sent_to(t, p->mask, out, n);
 }
 
 static int event_new(struct run *r, const struct thread *t, const struct spot *at)
@@ -81,7 +98,7 @@ static int event_new(struct run *r, const struct thread *t, const struct spot *a
 void do_access(struct run *r, struct thread *t, const struct step *s)
 {
 	struct spot pieces[MAX_PIECES];
-	int n = pieces_of(t, &s->to, pieces);
+	int n = pieces_of(r, t, &s->to, pieces);
 	if (s->op == OP_READ)
 		memset(&t->held[s->value], 0, sizeof(struct set));
 	for (int i = 0; i < n; i++) {
@@ -168,7 +185,7 @@ static void meet(struct run *r, const struct thread *t, int i, bool same_bytes)
 void async_access(struct run *r, struct thread *t, const struct place *p, bool writes)
 {
 	struct spot pieces[MAX_PIECES];
-	int n = pieces_of(t, p, pieces);
+	int n = pieces_of(r, t, p, pieces);
 	for (int i = 0; i < r->nevents; i++) {
 		bool same = false;
 		if (!set_has(&t->facts.before, i) || !(r->events[i].writes || writes))

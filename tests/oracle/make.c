@@ -213,14 +213,14 @@ static void put_head(struct maker *m)
 	if (m->cluster)
 		put(m, ".reqnctapercluster 2, 1, 1");
 	put(m, "{");
-	put(m, "\t.shared .align 1024 .b8 tile[4096];");
-	put(m, "\t.shared .align 1024 .b8 other[4096];");
+	put(m, "\t.shared .align 1024 .b8 tile[16384];");
+	put(m, "\t.shared .align 1024 .b8 other[16384];");
 	put(m, "\t.shared .align 8 .b8 bars[%d];", 8 * NMBARRIERS);
 	put(m, "\t.shared .align 16 .b8 flags[%d];", 4 * NMBARRIERS);
 	put(m, "\t.shared .align 4 .b8 bounds[32];");
 	put(m, "\t.reg .b64 %%out, %%out2, %%map, %%token;");
 	put(m, "\t.reg .b32 %%s<%d>, %%w<%d>;", NRINGS, NRINGS);
-	put(m, "\t.reg .b16 %%both;");
+	put(m, "\t.reg .b16 %%both, %%self, %%other;");
 	put(m, "\t.reg .f32 %%f<8>;");
 }
 
@@ -283,6 +283,9 @@ static int make_prologue(struct maker *m)
 	put(m, "\tmov.b64 %%map, %s_map;", n);
 	put(m, "\tcvta.param.u64 %%map, %%map;");
 	put(m, "\tmov.b16 %%both, 3;");
+	put(m, "\tshl.b32 %%bit, 1, %%rank;");
+	put(m, "\tcvt.u16.u32 %%self, %%bit;");
+	put(m, "\txor.b16 %%other, %%self, 3;");
 	put_flags(m);
 	int inits = m->p->n;
 	for (int i = 0; i < NMBARRIERS; i++)
@@ -425,6 +428,9 @@ void program_make(struct program *p, uint64_t seed)
 	if ((m.arrivals || m.staged) && !m.group)
 		p->warps = 2 + below(&m, 3);
 	p->ctas = m.cluster ? 2 : 1;
+	p->lane = chance(&m, 50) ? 1 : 1 + below(&m, 31);
+	m.swizzles = kind >= 20 && chance(&m, m.group ? 40 : 15);
+	m.edges = kind >= 20 && !m.swizzles && chance(&m, 8);
 	m.fence_odds = m.arrivals ? 0 : odds[below(&m, 6)];
 	m.peer_odds = 30;
 	m.next_id = 1;

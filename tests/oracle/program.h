@@ -46,6 +46,7 @@ enum cond_kind {
 	COND_LOOP_GE,
 	COND_LOOP_GE_N,
 	COND_LOOP_GE_BOUND, /* a number that was taken */
+	COND_BELOW, /* a thread's number is less than b */
 	COND_STAGE, /* of a ring: register and number */
 	COND_DATA,
 	COND_LAST_CALL /* the recursion ends here */
@@ -117,13 +118,24 @@ enum shape {
 			*/
 };
 
+/* The CTA that a mapa names by its rank, where it is not the other one. */
+enum mapped { MAPPED_NOT, MAPPED_SELF, MAPPED_ZERO, MAPPED_ONE };
+
+enum mask { MASK_NONE, MASK_BOTH, MASK_ZERO, MASK_ONE, MASK_SELF, MASK_PEER };
+
 struct place {
 	int var, base, by_tid, by_warp, by_lane, by_stage, depth, size;
+	int swizzle;	   /* bytes of a row whose chunks are mixed; 0: none */
+	int per, apart_by, chunk; /* threads to a row, chunks between two of them, the first chunk */
 	int ring, by_ring; /* 1 + a ring register, bytes from one of its stages to the next */
 	enum shape shape;
 	int lead, groups, apart; /* groups: `apart` bytes from one to the next */
+	int threads_from; /* by_tid counts from here */
 	int mix;		 /* the offset by thread is xored with it */
-	bool peer, multicast;
+	int by_rank;	 /* bytes from one CTA's to the next one's */
+	enum mapped mapped;
+	enum mask mask; /* of a multicast */
+	bool peer, at_edge;
 };
 
 enum parity {
@@ -173,6 +185,10 @@ enum feature {
 	FEATURE_FRESH,
 	FEATURE_STAGES,
 	FEATURE_AHEAD,
+	FEATURE_SWIZZLE,
+	FEATURE_EDGE,
+	FEATURE_MAPPED,
+	FEATURE_MASK,
 	NFEATURES
 };
 
@@ -211,6 +227,7 @@ struct program {
 	struct line lines[MAX_LINES];
 	int n, start; /* the first line of the kernel's own code */
 	int warps, ctas, temps;
+	int lane; /* of the second thread of each warp; the first is that of lane 0 */
 	int expected[NMBARRIERS]; /* threads of the model that arrive in a phase */
 	int rounds; /* more values of n, up to this one */
 	bool uses_n, uses_flags, uses_mbarriers, uses_data;

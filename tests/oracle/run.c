@@ -81,6 +81,9 @@ static bool cond_holds(const struct run *r, const struct thread *t, const struct
 	case COND_DATA:
 		v = value_holds(r, t, c->a);
 		break;
+	case COND_BELOW:
+		v = t->tid < c->b;
+		break;
 	case COND_STAGE:
 		v = t->rings[c->a].at == c->b;
 		break;
@@ -329,7 +332,7 @@ static void run_reset(struct run *r, const struct program *p, int n, int flags, 
 	for (int i = 0; i < r->nthreads; i++) {
 		struct thread *t = &r->threads[i];
 		t->cta = i / (2 * p->warps);
-		t->tid = i / 2 % p->warps * 32 + i % 2;
+		t->tid = i / 2 % p->warps * 32 + i % 2 * p->lane;
 		t->pc = p->start;
 	}
 }

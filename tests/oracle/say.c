@@ -87,6 +87,10 @@ void cond_name(struct maker *m, struct cond c, char *out, size_t size)
 		q = temp(m);
 		put(m, "\tsetp.ge.u32 %%q%d, %%i%d, %%b%d;", q, c.a, c.a);
 		break;
+	case COND_BELOW:
+		q = temp(m);
+		put(m, "\tsetp.lt.u32 %%q%d, %%thread, %d;", q, c.b);
+		break;
 	case COND_STAGE:
 		q = temp(m);
 		put(m, "\tsetp.eq.u32 %%q%d, %%s%d, %d;", q, c.a, c.b);
@@ -147,11 +151,24 @@ struct cond rare_guard(struct maker *m)
 	return chance(m, 15) ? some_guard(m) : always();
 }
 
+/* The threads whose accesses shall end at an edge. */
+static struct cond below_edge(const struct maker *m, struct cond c)
+{
+	return m->edge && c.kind == COND_ALWAYS ? (struct cond){COND_BELOW, 0, m->edge, false} : c;
+}
+
+static uint64_t features_of(const struct place *p)
+{
+	return (p->peer ? bit(FEATURE_PEER) : 0) | (p->mapped ? bit(FEATURE_MAPPED) : 0) | (p->swizzle ? bit(FEATURE_SWIZZLE) : 0) |
+	       (p->at_edge ? bit(FEATURE_EDGE) : 0);
+}
+
 void put_write(struct maker *m)
 {
 	struct cond c = rare_guard(m);
 	int size = chance(m, 25) ? 16 : 4;
 	struct place to = place_small(m, size);
+	c = below_edge(m, c);
 	bool generic = chance(m, 15);
 	char guard[32], at[48];
 	address(m, &to, generic, at, sizeof(at));
@@ -174,13 +191,14 @@ void put_write(struct maker *m)
 	}
 	s->guard = c;
 	s->to = to;
-	s->features |= to.peer ? bit(FEATURE_PEER) : 0;
+	s->features |= features_of(&to);
 }
 
 void put_read(struct maker *m)
 {
 	struct cond c = rare_guard(m);
 	struct place from = place_small(m, 4);
+	c = below_edge(m, c);
 	bool generic = chance(m, 15);
 	int v = below(m, NVALUES);
 	char guard[32], at[48];
@@ -191,7 +209,7 @@ void put_read(struct maker *m)
 	s->guard = c;
 	s->to = from;
 	s->value = v;
-	s->features |= from.peer ? bit(FEATURE_PEER) : 0;
+	s->features |= features_of(&from);
 }
 
 void put_use(struct maker *m)

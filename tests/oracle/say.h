@@ -32,10 +32,12 @@ struct maker {
 	int temps, labels, depth;
 	int ids[1 << MAX_WARPS], next_id, next_role_id; /* of named barriers, by set of warps */
 	int nbounds;
+	int edge; /* out of place_small(): threads below this one are meant; 0: all */
 	int nmbarriers, threads[NMBARRIERS];
 	int fence_odds, peer_odds; /* per cent: a fence before a release, an access to the peer */
 	bool loaded, left;
 	bool arrivals, staged; /* begins with make_arrivals(), make_stages() */
+	bool swizzles, edges; /* many accesses are in swizzled rows, at edges of ranges */
 	bool cluster, group, hints, hinted, in_callee, keep_pool;
 	uint64_t more; /* features of all that is made now */
 	struct callee callees[MAX_CALLEES];

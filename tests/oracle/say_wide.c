@@ -12,10 +12,11 @@ static struct place place_rows(struct maker *m)
 {
 	struct place p = place_small(m, 16);
 	p.by_tid = 0;
-	p.by_lane = 16;
+	p.at_edge = false;
+	p.by_lane = p.swizzle ? 0 : 16;
 	p.shape = SHAPE_ROWS;
 	p.peer = false;
-	if (!p.by_warp && !p.by_stage && !p.ring)
+	if (!p.by_warp && !p.by_stage && !p.ring && !p.swizzle)
 		p.base = 512 * below(m, 2);
 	return p;
 }
@@ -58,7 +59,7 @@ static struct place place_descriptor(struct maker *m)
 {
 	static const int rows[] = {128, 64, 32};
 	struct place p = {.var = chance(m, 30), .size = 256, .groups = 1 + below(m, 2)};
-	if (chance(m, 60)) {
+	if (chance(m, m->swizzles ? 15 : 60)) {
 		p.shape = SHAPE_CORES;
 		p.lead = chance(m, 60) ? 128 : 256;
 		p.apart = chance(m, 50) ? 512 : 128 + p.lead;
@@ -77,7 +78,7 @@ static struct place place_descriptor(struct maker *m)
 	} else if (p.shape == SHAPE_CORES) {
 		p.base = 512 * below(m, 2);
 	} else { /* swizzled tiles start where the pattern does, in whichever chunk */
-		p.base = 32 * below(m, p.lead / 32) + 1024 * below(m, 2);
+		p.base = 32 * below(m, p.lead / 32) + 1024 * below(m, m->swizzles ? 3 : 2);
 	}
 	return p;
 }
@@ -114,19 +115,28 @@ static int put_descriptor(struct maker *m, const struct place *p)
 	return d;
 }
 
-/* 64 rows of 16 elements: 16 blocks of 128 bytes. */
-static struct place place_a(void)
+/* 64 rows of 16 elements: a part of each swizzled one, or 16 blocks of 128 bytes. */
+static struct place place_a(struct maker *m)
 {
+	static const int rows[] = {128, 128, 64, 32};
+	int row = rows[below(m, 4)];
+	if (m->swizzles && chance(m, 80))
+		return (struct place){.var = chance(m, 30), .shape = SHAPE_SWIZZLE, .size = 256,
+			.lead = row, .groups = 8, .apart = 8 * row,
+			.base = 32 * below(m, row / 32) + 1024 * below(m, 3)};
 	return (struct place){.var = VAR_OTHER, .size = 2048};
 }
 
 void put_wgmma(struct maker *m)
 {
 	struct place b = place_descriptor(m), a = {.size = 0};
-	bool a_shared = chance(m, 30);
+	bool a_shared = chance(m, m->swizzles ? 60 : 30);
 	int db = put_descriptor(m, &b), da = NONE;
 	if (a_shared) {
-		a = place_a();
+		a = place_a(m);
+		da = a.shape == SHAPE_SWIZZLE ? put_descriptor(m, &a) : NONE;
+	}
+	if (a_shared && da == NONE) {
 		da = temp(m);
 		put(m, "\tmov.u32 %%r%d, other;", da);
 		put(m, "\tand.b32 %%r%d, %%r%d, 262143;", da, da);
@@ -220,20 +230,30 @@ void put_tensor_load(struct maker *m, struct cond c)
 /* Writes the same offset of both CTAs. */
 void put_multicast(struct maker *m, struct cond c)
 {
+	static const char *const masks[] = {"", "%both", "1", "2", "%self", "%other"};
 	struct place to = place_bulk(m), from = place_global(m, to.size);
 	char guard[32], at[48];
-	to.multicast = true;
+	to.mask = chance(m, 50) ? MASK_BOTH : MASK_ZERO + below(m, 4);
+	if (chance(m, 30))
+		to.by_rank = to.size;
+	if (to.mask == MASK_ZERO || to.mask == MASK_ONE) {
+		/* who sends is one of those who get it, or only the strict rules count */
+		bool member = chance(m, 85);
+		c = on(PRED_RANK0);
+		c.negated = (to.mask == MASK_ONE) == member;
+		m->p->races |= !member;
+	}
 	address(m, &to, false, at, sizeof(at));
 	cond_name(m, c, guard, sizeof(guard));
 	struct step *s = put(m,
 		"\t%scp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-		".multicast::cluster %s, [%%in+%d], %d, [bars+%d], %%both;",
-		guard, at, from.base, to.size, 8 * MB_SHOT);
+		".multicast::cluster %s, [%%in+%d], %d, [bars+%d], %s;",
+		guard, at, from.base, to.size, 8 * MB_SHOT, masks[to.mask]);
 	s->op = OP_BULK_LOAD;
 	s->guard = c;
 	s->to = to;
 	s->from = from;
-	s->features |= bit(FEATURE_MULTICAST);
+	s->features |= bit(FEATURE_MULTICAST) | (to.mask != MASK_BOTH ? bit(FEATURE_MASK) : 0);
 }
 
 /* From the own CTA's memory to the other's. */

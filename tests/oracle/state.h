@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { WORDS = 12, MAX_EVENTS = WORDS * 64, MAX_STEPS = 9000, MAX_HITS = 30000, NBARRIERS = 16 };
-enum { MAX_FRAMES = 8, MAX_COPIES = 64, MAX_PIECES = 32 };
+enum { MAX_FRAMES = 8, MAX_COPIES = 64, MAX_PIECES = 160 };
 
 struct set {
 	uint64_t w[WORDS];

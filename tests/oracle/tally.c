@@ -34,6 +34,10 @@ const char *const feature_names[NFEATURES] = {
 	[FEATURE_FRESH] = "before the first phase",
 	[FEATURE_STAGES] = "mbarrier per stage",
 	[FEATURE_AHEAD] = "next stage before arrive",
+	[FEATURE_SWIZZLE] = "swizzled rows",
+	[FEATURE_MAPPED] = "mapa of a rank",
+	[FEATURE_MASK] = "multicast by a mask",
+	[FEATURE_EDGE] = "at an edge of a range",
 };
 
 void counts_add(struct counts *to, const struct counts *from)
