@@ -13,6 +13,7 @@
  */
 #include "analysis/demand_private.h"
 #include "analysis/plan_demands.h"
+#include "analysis/rounds.h"
 
 /* ---- which facts ---- */
 
@@ -49,6 +50,8 @@ static void ask(void *data, uint32_t access, struct bits own, struct bits foreig
 		for (; hit; hit &= hit - 1) {
 			uint32_t f = w * 64 + (uint32_t)__builtin_ctzll(hit);
 
+			if (rounds_apart(s, access, f))
+				continue;
 			d->asked[f] = true;
 			if (wants_writer(s, f))
 				d->asked[s->facts.v[f].sibling[FORM_PENDING]] = true;

@@ -3,7 +3,7 @@
  * In: a solved flow. Out: its edges, each generic access once with each async access it meets, with
  * the strongest confidence any of its forms gives and one way from the one to the other.
  */
-#include "analysis/flow_state.h"
+#include "analysis/rounds.h"
 
 #include <stdlib.h>
 
@@ -65,6 +65,8 @@ static void note_meeting(void *data, uint32_t access, struct bits own, struct bi
 				.foreign = foreign.words[w] >> bit & 1,
 			};
 
+			if (rounds_apart(m->s, access, meeting.fact))
+				continue;
 			add_meeting(m, &meeting);
 		}
 	}
@@ -354,7 +356,7 @@ void flow_collect_edges(struct flow_setup *s, struct bits only, struct flow *flo
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
 		struct way way = {0};
 
-		if (only.nwords && !bits_has(only, b))
+		if (only.nwords && !bits_has(only, b) && !rounds_in_block(s->rounds, b))
 			continue;
 		uint32_t end = s->reached[b] ? behind_last_async(s, b) : flow_first(s, b);
 

@@ -6,7 +6,7 @@
  * is an event.
  */
 #include "analysis/commits.h"
-#include "analysis/flow_state.h"
+#include "analysis/rounds.h"
 
 #include <stdlib.h>
 
@@ -474,6 +474,7 @@ struct flow_setup *flow_prepare(struct unit *unit)
 	if (s->trivial)
 		return s;
 	facts_fence_effects(unit, &s->facts, s->fence);
+	s->rounds = rounds_find(unit, &s->facts);
 	s->uncommitted = commits_missing(unit, &s->facts);
 	find_deferred(s);
 	flow_find_literals(s, NULL);
@@ -499,6 +500,7 @@ struct flow_setup *flow_prepare_with(struct flow_setup *from, const struct fence
 	s->plain = from->plain;
 	s->plain_of = from->plain_of;
 	s->uncommitted = from->uncommitted;
+	s->rounds = from->rounds;
 	s->deferred = from->deferred;
 	memcpy(s->fence, from->fence, sizeof(s->fence));
 	flow_find_literals(s, view);

@@ -98,6 +98,7 @@ struct flow_setup {
 	const uint32_t *plain_of; /* by block: plain_of[b] .. plain_of[b + 1) */
 	const struct event *base; /* with those of the literals */
 	const uint32_t *base_of;
+	struct rounds *rounds;    /* accesses that meet in other rounds only; NULL: there are none */
 	uint8_t *known;           /* groups: by async group and fact: edges noted, 1 own, 2 foreign */
 	bool trivial;             /* no fact can meet an async access: nothing to solve */
 	bool too_large;           /* nothing is solved for lack of room: every flow is incomplete */

@@ -15,7 +15,7 @@
 bool stages_differ(
 	const struct values *, uint32_t a, uint32_t b, uint32_t *root, uint32_t *assumptions);
 
-#define STAGE_TERMS 8
+#define STAGE_TERMS 16
 
 /* The low 32 bits of what an operand holds: constant + sum of factor * node, modulo 2^32. */
 struct stage_sum {
