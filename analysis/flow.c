@@ -229,6 +229,8 @@ static void do_release(struct flow_setup *s, uint32_t number, uint32_t under)
 	publish(s, site, under == NO_LITERAL ? s->now.own : s->now.own_if[under], s->scratch);
 	if (site->is_exit)
 		epochs_enter(s, number, s->scratch);
+	else if (s->stages)
+		own_stages_hold_back(s->stages, number, false, s->scratch, &s->led);
 	grew |= bits_or(s->sent_own[number], s->scratch);
 	if (!site->cp_async && !site->self && !site->is_exit) {
 		publish(s, site, under == NO_LITERAL ? s->now.foreign : s->now.foreign_if[under],
@@ -240,6 +242,8 @@ static void do_release(struct flow_setup *s, uint32_t number, uint32_t under)
 			bits_and(s->scratch, s->deferred);
 		else if (entered.nwords)
 			bits_and(s->scratch, entered);
+		if (s->stages)
+			own_stages_hold_back(s->stages, number, true, s->scratch, &s->led);
 		grew |= bits_or(s->sent_foreign[number], s->scratch);
 	}
 	widened = epochs_release(s, number);

@@ -479,8 +479,10 @@ struct flow_setup *flow_prepare(struct unit *unit)
 	find_deferred(s);
 	flow_find_literals(s, NULL);
 	leaders_find(unit, &s->handoffs, NULL, NULL, &s->leaders);
-	if (fits(s))
+	if (fits(s)) {
 		prepare_sets(s);
+		s->stages = own_stages_find(s);
+	}
 	return s;
 }
 
@@ -502,6 +504,7 @@ struct flow_setup *flow_prepare_with(struct flow_setup *from, const struct fence
 	s->uncommitted = from->uncommitted;
 	s->rounds = from->rounds;
 	s->deferred = from->deferred;
+	s->stages = from->stages;
 	memcpy(s->fence, from->fence, sizeof(s->fence));
 	flow_find_literals(s, view);
 	leaders_find(s->unit, &s->handoffs, view, &from->leaders, &s->leaders);

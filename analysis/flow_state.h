@@ -9,6 +9,7 @@
 #include "analysis/flow.h"
 #include "analysis/leaders.h"
 #include "analysis/loads.h"
+#include "analysis/own_stage.h"
 
 enum event_kind {
 	EVENT_COMPLETE, /* loads that are complete here: list of facts */
@@ -91,6 +92,7 @@ struct flow_setup {
 	uint32_t *fences;         /* instructions that are a fence in the text, ascending */
 	uint32_t nfences;
 	struct leaders leaders;
+	struct own_stages *stages;/* NULL: there are none */
 	uint8_t *taken;           /* by block of two successors: the literal that holds in the first, or NO_LITERAL */
 	struct ids *complete;     /* by instruction: load facts that are complete there; NULL: none */
 	struct bits *uncommitted; /* by wait_group: copies it does not wait for, by first fact; NULL: none */

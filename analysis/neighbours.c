@@ -182,16 +182,16 @@ static bool follows(const struct neighbours *n, struct copy *a, const struct cop
 	return bits_has(a->round, b->block);
 }
 
-/* Issued in one block, or one behind the other in a round of the loop (stages of an unrolled ring);
- * what stands on two arms is an alternative, no neighbour. */
+/* Issued in one block, or one behind the other in a round of the loop (stages of an unrolled ring) or outside all
+ * loops (parts of an epilogue's tile); what stands on two arms is an alternative, no neighbour. */
 static bool side_by_side(const struct neighbours *n, struct copy *a, struct copy *b)
 {
 	uint32_t head = n->cfg->blocks[a->block].loop_head;
 
 	if (a->block == b->block)
 		return true;
-	return head != NONE && head == n->cfg->blocks[b->block].loop_head &&
-	       n->ncopies <= MOST_COPIES && (follows(n, a, b) || follows(n, b, a));
+	return head == n->cfg->blocks[b->block].loop_head && n->ncopies <= MOST_COPIES &&
+	       (follows(n, a, b) || follows(n, b, a));
 }
 
 uint64_t neighbours_gap(struct neighbours *n, uint32_t insn, const struct value *address)

@@ -22,7 +22,8 @@ enum assumption { /* bits of a mask; spec section 4, --assume */
 	ASSUME_ONE_ARRIVAL = 1 << 11,
 	ASSUME_MULTICAST_SELF = 1 << 12,
 	ASSUME_LOADED_GLOBAL = 1 << 13,
-	ASSUME_ALL = (1 << 14) - 1
+	ASSUME_OWN_STAGE = 1 << 14,
+	ASSUME_ALL = (1 << 15) - 1
 };
 
 enum calls_mode { CALLS_AUTO, CALLS_NONE, CALLS_WRITE, CALLS_ASYNC, CALLS_WORST };

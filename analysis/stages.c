@@ -479,6 +479,23 @@ static bool add_definition(const struct values *vs, struct stage_sum *sum, const
 	return true;
 }
 
+/* Whole, the node is a sum in which the wanted part has a term; or an address, whose base is looked for. */
+static bool leads_to_part(const struct values *vs, const struct stage_sum *sum, uint32_t node)
+{
+	struct stage_sum whole;
+
+	if (node == sum->part)
+		return false;
+	if (vs->at[node].base == BASE_SYMBOL || vs->at[node].base == BASE_DERIVED)
+		return true;
+	if (!stage_sum_of_node(vs, node, &whole))
+		return false;
+	for (uint32_t k = 0; k < whole.n; k++)
+		if (whole.terms[k].node == sum->part && whole.terms[k].factor)
+			return true;
+	return false;
+}
+
 static bool add_node(const struct values *vs, struct stage_sum *sum, uint32_t node, uint32_t factor,
 	uint32_t depth)
 {
@@ -489,6 +506,8 @@ static bool add_node(const struct values *vs, struct stage_sum *sum, uint32_t no
 
 	if (vs->fn->regs[vs->ssa.nodes[node].reg].bits < 32)
 		return false;
+	if (sum->part != NONE && !leads_to_part(vs, sum, node))
+		return add_term(sum, node, factor);
 	if (insn && !add_definition(vs, sum, insn, factor, depth, &plain))
 		return false;
 	return !plain || add_term(sum, node, factor);
@@ -496,13 +515,19 @@ static bool add_node(const struct values *vs, struct stage_sum *sum, uint32_t no
 
 bool stage_sum_of_node(const struct values *vs, uint32_t node, struct stage_sum *sum)
 {
-	*sum = (struct stage_sum){.n = 0};
+	*sum = (struct stage_sum){.part = NONE};
 	return node < vs->nsolved && add_node(vs, sum, node, 1, SUM_DEPTH);
 }
 
 bool stage_sum_of(const struct values *vs, const struct operand *o, struct stage_sum *sum)
 {
-	*sum = (struct stage_sum){.n = 0};
+	return stage_sum_in(vs, o, NONE, sum);
+}
+
+bool stage_sum_in(
+	const struct values *vs, const struct operand *o, uint32_t part, struct stage_sum *sum)
+{
+	*sum = (struct stage_sum){.part = part};
 	if (o && o->kind == OPERAND_MEM)
 		o = o->indexed ? NULL : operand_child(vs->fn, o, 0);
 	if (!o || o->kind != OPERAND_REG || o->component || o->negated ||

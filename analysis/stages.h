@@ -15,6 +15,10 @@
 bool stages_differ(
 	const struct values *, uint32_t a, uint32_t b, uint32_t *root, uint32_t *assumptions);
 
+/* The same of two registers that step each for itself: a = b + 1, or a = 0 where that is the number of stages, at
+ * every place that both definitions dominate. */
+bool stages_one_ahead(const struct values *, uint32_t a, uint32_t b);
+
 #define STAGE_TERMS 16
 
 /* The low 32 bits of what an operand holds: constant + sum of factor * node, modulo 2^32. */
@@ -24,8 +28,13 @@ struct stage_sum {
 	} terms[STAGE_TERMS];
 	uint32_t n, constant;
 	uint32_t looked; /* registers on the way */
+	uint32_t part;   /* see stage_sum_in; NONE */
 };
 
 /* A register, or an address in brackets. What is not a sum is a term. False: too many terms. */
 bool stage_sum_of(const struct values *, const struct operand *, struct stage_sum *);
+/* The same with `part` as a term of its own, if it is one at all, and as few others as there can be: what a register
+ * holds is often known better than what it is the sum of. NONE: all there are. */
+bool stage_sum_in(
+	const struct values *, const struct operand *, uint32_t part, struct stage_sum *);
 bool stage_sum_of_node(const struct values *, uint32_t node, struct stage_sum *);

@@ -41,7 +41,7 @@ _fencepost()
 	--color) _fencepost_list "$word" "auto always never"; return ;;
 	--dump) _fencepost_list "$word" "tokens ir cfg addresses flow plan dot"; return ;;
 	--assume) _fencepost_list "$word" "named-ids converged-warp stage-stride map-gap aligned-tma no-wrap
-		consumed-loads flat-block param-global distinct-params race-free one-arrival multicast-self loaded-global none"; return ;;
+		consumed-loads flat-block param-global distinct-params race-free one-arrival multicast-self loaded-global own-stage none"; return ;;
 	--rules | --explain) _fencepost_list "$word" "$rules"; return ;;
 	--fail-on) _fencepost_list "$word" "error warning note incomplete possible $rules"; return ;;
 	--report | --baseline | --write-baseline | -o) _fencepost_files "$word"; return ;;

@@ -11,7 +11,7 @@ complete -c fencepost -l merge -d 'Join JSON reports'
 complete -c fencepost -s o -r -d 'Write the PTX there'
 complete -c fencepost -l why -x -d 'Why two lines are an edge, or none'
 complete -c fencepost -l assume -x -d 'Assumptions that may rule edges out' -a 'named-ids converged-warp stage-stride \
-	map-gap aligned-tma no-wrap consumed-loads flat-block param-global distinct-params race-free one-arrival multicast-self loaded-global none'
+	map-gap aligned-tma no-wrap consumed-loads flat-block param-global distinct-params race-free one-arrival multicast-self loaded-global own-stage none'
 complete -c fencepost -l budget -x -d 'Seconds for a function'
 complete -c fencepost -l calls -x -a 'auto none write async worst' -d 'Unknown callees'
 complete -c fencepost -l cp-async -x -a 'fence trust' -d 'Data of cp.async needs a fence, or not'

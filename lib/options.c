@@ -12,7 +12,8 @@
 
 static const char *const assumption_names[] = {"named-ids", "converged-warp", "stage-stride",
 	"map-gap", "aligned-tma", "no-wrap", "consumed-loads", "flat-block", "param-global",
-	"distinct-params", "race-free", "one-arrival", "multicast-self", "loaded-global"};
+	"distinct-params", "race-free", "one-arrival", "multicast-self", "loaded-global",
+	"own-stage"};
 static const char *const hazard_names[] = {"raw", "waw", "war"};
 static const char *const space_names[] = {"shared", "global"};
 static const char *const fix_names[] = {"missing", "misplaced", "wide", "redundant"};

@@ -41,7 +41,7 @@ $ fencepost --fix=all fenced.ptx
 2 Try `fencepost --help' or `fencepost --usage' for more information.
 = 2
 $ fencepost --assume=luck --check fenced.ptx
-2 fencepost: --assume: unknown `luck', expected named-ids, converged-warp, stage-stride, map-gap, aligned-tma, no-wrap, consumed-loads, flat-block, param-global, distinct-params, race-free, one-arrival, multicast-self or loaded-global, or none
+2 fencepost: --assume: unknown `luck', expected named-ids, converged-warp, stage-stride, map-gap, aligned-tma, no-wrap, consumed-loads, flat-block, param-global, distinct-params, race-free, one-arrival, multicast-self, loaded-global or own-stage, or none
 2 Try `fencepost --help' or `fencepost --usage' for more information.
 = 2
 $ fencepost --cp-async=maybe --check fenced.ptx

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: an access and a register. Out: the releases at which the access may be pending when the register
+ * has been computed anew since. Walked over the events that do not depend on fences; none of them is
+ * taken for an end but the completion of a load. Invariant: a release that is not named is reached from the
+ * access with the register as it was, or not at all.
+ */
+#include "analysis/flow_state.h"
+#include "analysis/value_private.h"
+
+/* Along the events of a block from `from` on: false, the access is complete before its end. */
+static bool stays_pending(const struct flow_setup *s, uint32_t access, uint32_t block,
+	uint32_t from, uint32_t redefined, bool *stale, struct bits sites)
+{
+	for (uint32_t e = s->plain_of[block]; e < s->plain_of[block + 1]; e++) {
+		const struct event *event = &s->plain[e];
+
+		if (event->insn <= from && from != NONE)
+			continue;
+		*stale |= redefined != NONE && redefined < event->insn &&
+			  (from == NONE || redefined > from);
+		for (uint32_t i = 0; i < event->facts.n; i++)
+			if (s->facts.v[event->facts.v[i]].access == access)
+				return false;
+		if (event->kind == EVENT_RELEASE && *stale)
+			bits_set(sites, event->arg);
+	}
+	*stale |= redefined != NONE && (from == NONE || redefined > from);
+	return true;
+}
+
+struct walking {
+	uint8_t *seen; /* by block: bit 0: reached, bit 1: reached stale */
+	uint32_t *todo, n;
+};
+
+static void walk_to(struct walking *w, uint32_t block, bool stale)
+{
+	uint8_t bit = stale ? 2 : 1;
+
+	if (w->seen[block] & bit)
+		return;
+	w->seen[block] |= bit;
+	w->todo[w->n++] = block * 2 + stale;
+}
+
+struct bits own_stage_left(const struct flow_setup *s, uint32_t access, uint32_t node)
+{
+	const struct cfg *cfg = &s->unit->cfg;
+	const struct node *def = &s->unit->values->ssa.nodes[node];
+	uint32_t insn = s->unit->accesses.v[access].insn, phi = NONE, redefined_in = NONE;
+	struct bits sites = bits_new(s->unit->arena, s->handoffs.n);
+	struct walking w = {.seen = ARENA_NEW(s->unit->arena, uint8_t, cfg->n),
+		.todo = ARENA_NEW(s->unit->arena, uint32_t, 2 * cfg->n + 1)};
+
+	if (def->kind == NODE_DEF)
+		redefined_in = cfg->block_of[def->insn];
+	else
+		phi = def->block;
+	w.todo[w.n++] = NONE; /* the access itself */
+	while (w.n) {
+		uint32_t next = w.todo[--w.n];
+		uint32_t block = next == NONE ? cfg->block_of[insn] : next / 2;
+		bool stale = next != NONE && next & 1;
+
+		if (!stays_pending(s, access, block, next == NONE ? insn : NONE,
+			    block == redefined_in ? def->insn : NONE, &stale, sites))
+			continue;
+		for (uint32_t i = 0; i < cfg->blocks[block].succ.n; i++) {
+			uint32_t to = cfg->blocks[block].succ.v[i];
+
+			walk_to(&w, to, stale || to == phi);
+		}
+	}
+	return sites;
+}
