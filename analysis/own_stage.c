@@ -105,7 +105,19 @@ static bool take_base(const struct values *vs, struct place *p)
 static bool place_of(
 	const struct values *vs, const struct operand *o, uint32_t node, struct place *out)
 {
-	return o && stage_sum_in(vs, o, node, &out->sum) && take_base(vs, out);
+	const struct operand *inner = o && o->kind == OPERAND_MEM && !o->indexed
+					      ? operand_child(vs->fn, o, 0)
+					      : o;
+
+	if (inner && inner->kind == OPERAND_SYMBOL && !vs->unsolved) {
+		struct value v = evaluate_operand(
+			(struct evaluation){(struct values *)(uintptr_t)vs, NULL, 0, NULL}, 0, inner);
+
+		*out = (struct place){.base = v.base, .id = v.id, .assumptions = v.assumptions};
+		out->sum.constant = (uint32_t)(uint64_t)v.lo;
+		return (v.base == BASE_SYMBOL || v.base == BASE_DERIVED) && v.lo == v.hi;
+	}
+	return inner && !vs->unsolved && stage_sum_in(vs, o, node, &out->sum) && take_base(vs, out);
 }
 
 /* The operand of `mapa` from which an address in some CTA of the cluster comes, or the address itself. */
