@@ -53,6 +53,11 @@ struct walked { /* from one access: sites reached behind a new definition of `no
 	struct bits sites;
 };
 
+struct kept { /* an address that was asked for */
+	bool asked, known;
+	struct place place;
+};
+
 struct own_stages {
 	const struct flow_setup *setup;
 	struct copy *copies;
@@ -61,6 +66,8 @@ struct own_stages {
 	uint8_t **verdicts;	 /* by site, then by generic access: enum verdict; filled on demand */
 	uint32_t **assumptions; /* likewise, of what is held back */
 	struct walked *walked;	 /* by access */
+	struct kept *objects;	 /* by site: its mbarrier */
+	struct kept *places;	 /* by access: its first byte */
 };
 
 static const struct operand *address_of(const struct unit *unit, const struct access *access)
@@ -290,7 +297,9 @@ struct own_stages *own_stages_find(const struct flow_setup *setup)
 		.copy_of = copy_of,
 		.verdicts = ARENA_NEW(arena, uint8_t *, setup->handoffs.n + 1),
 		.assumptions = ARENA_NEW(arena, uint32_t *, setup->handoffs.n + 1),
-		.walked = ARENA_NEW(arena, struct walked, unit->accesses.n + 1)};
+		.walked = ARENA_NEW(arena, struct walked, unit->accesses.n + 1),
+		.objects = ARENA_NEW(arena, struct kept, setup->handoffs.n + 1),
+		.places = ARENA_NEW(arena, struct kept, unit->accesses.n + 1)};
 	return stages;
 }
 
@@ -486,6 +495,48 @@ static bool meets(const struct flow_setup *s, uint32_t access, uint32_t async)
 	return false;
 }
 
+/* All async writes that the access can meet are copies of some ring. */
+static bool meets_copies_alone(const struct own_stages *stages, uint32_t access)
+{
+	const struct flow_setup *s = stages->setup;
+
+	for (uint32_t a = 0; a < s->unit->accesses.n; a++)
+		if (stages->copy_of[a] == NONE && meets(s, access, a))
+			return false;
+	return true;
+}
+
+static bool mbarrier_of(struct own_stages *stages, uint32_t site, struct place *out)
+{
+	struct kept *kept = &stages->objects[site];
+
+	if (!kept->asked) {
+		kept->asked = true;
+		bool known = object_at(stages->setup->unit,
+			stages->setup->handoffs.sites[site].insn, &kept->place);
+
+		for (uint32_t k = 0; known && k < stages->ncopies && !kept->known; k++)
+			kept->known = same_base(&stages->copies[k].wait, &kept->place);
+	}
+	*out = kept->place;
+	return kept->known;
+}
+
+static bool place_kept(struct own_stages *stages, uint32_t access, struct place *out)
+{
+	const struct unit *unit = stages->setup->unit;
+	struct kept *kept = &stages->places[access];
+
+	if (!kept->asked) {
+		kept->asked = true;
+		kept->known = meets_copies_alone(stages, access) &&
+			      place_of(unit->values, address_of(unit, &unit->accesses.v[access]),
+				      NONE, &kept->place);
+	}
+	*out = kept->place;
+	return kept->known;
+}
+
 static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, uint32_t *assumptions)
 {
 	const struct flow_setup *s = stages->setup;
@@ -497,15 +548,13 @@ static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, 
 	uint8_t verdict = VERDICT_HOLDS_ALL;
 
 	if (g->cp_async || g->st_async || g->call || g->bytes > (uint64_t)OFFSET_MOST ||
-		!place_of(unit->values, q.address, NONE, &q.whole) ||
-		!object_at(unit, s->handoffs.sites[site].insn, &q.mbarrier))
+		!mbarrier_of(stages, site, &q.mbarrier) || !place_kept(stages, access, &q.whole))
 		return VERDICT_HANDS_OVER;
 	q.assumptions = ASSUME_OWN_STAGE | q.whole.assumptions | g->extent_assumptions;
 	for (uint32_t a = 0; a < unit->accesses.n; a++) {
 		if (!meets(s, access, a))
 			continue;
-		if (stages->copy_of[a] == NONE ||
-			!other_stage(&q, &stages->copies[stages->copy_of[a]], &verdict))
+		if (!other_stage(&q, &stages->copies[stages->copy_of[a]], &verdict))
 			return VERDICT_HANDS_OVER;
 	}
 	*assumptions = q.assumptions;
