@@ -11,11 +11,22 @@
 #include "analysis/threads.h"
 #include "base/bits.h"
 
+#include <stdlib.h>
+
 #define CHUNK 16
 #define PATTERN_LOG 10 /* the address bits that swizzling looks at, and below */
 #define BITS_MOST 18   /* the shared memory of a CTA has no more */
 
-/* Where an access is. */
+struct chunks { /* by their number, modulo 2^bits / CHUNK */
+	struct bits set;	/* no words: not asked */
+	uint32_t from, to; /* words outside are empty */
+};
+
+struct chunk_sets { /* by bits */
+	struct chunks of[BITS_MOST + 1 - PATTERN_LOG];
+};
+
+/* Where a generic access is. */
 struct footprint {
 	struct footprint *next;
 	uint32_t insn, touch;
@@ -25,9 +36,35 @@ struct footprint {
 	struct residues *kept;	  /* of that; NULL: nothing is kept */
 	uint32_t assumptions;
 	uint32_t bits; /* so many of every thread's are known; NOT_ASKED */
-	/* by bits: those that some thread touches; no words: not asked */
-	struct bits chunks[BITS_MOST + 1];
+	struct chunk_sets chunks; /* those that some thread touches */
+	bool spread, anywhere; /* what follows is known; not, since a thread may be in many places */
+	/* of offsets at which threads can be that agree with what is known of them */
+	int64_t first, last;
+	uint32_t nplaces;
+	int64_t *places; /* in order; NULL: not asked, or too many */
 };
+
+/* What an async access reads of a matrix; the same for all generic ones. */
+struct kstep {
+	struct kstep *next;
+	uint32_t insn, touch;
+	bool known; /* its rows are */
+	struct matrix_rows rows;
+	struct chunk_sets chunks; /* of those */
+};
+
+/* The first thread of the set from `tid` on, or THREADS_MAX. */
+static uint32_t next_thread(const struct thread_set *s, uint32_t tid)
+{
+	while (tid < THREADS_MAX) {
+		uint64_t rest = s->w[tid / 64] >> (tid % 64);
+
+		if (rest)
+			return tid + (uint32_t)__builtin_ctzll(rest);
+		tid = (tid / 64 + 1) * 64;
+	}
+	return THREADS_MAX;
+}
 
 /* The node of a register that is the address as it is, but for a constant behind it; NONE. */
 static uint32_t plain_node(const struct values *vs, const struct operand *o)
@@ -68,9 +105,8 @@ static uint32_t bits_of_all(struct values *vs, const struct access *g, struct fo
 {
 	uint32_t bits = BITS_MOST;
 
-	for (uint32_t tid = 0; tid < THREADS_MAX && bits >= PATTERN_LOG; tid++) {
-		if (!thread_set_has(&f->who, tid))
-			continue;
+	for (uint32_t tid = next_thread(&f->who, 0); tid < THREADS_MAX && bits >= PATTERN_LOG;
+		tid = next_thread(&f->who, tid + 1)) {
 		struct residue at = address_of(vs, g, f, tid);
 
 		if (at.bits < bits)
@@ -79,19 +115,50 @@ static uint32_t bits_of_all(struct values *vs, const struct access *g, struct fo
 	return bits;
 }
 
-static struct bits find_chunks(
+static void chunks_add(struct chunks *c, uint64_t address)
+{
+	uint32_t chunk = (uint32_t)(address / CHUNK) & (c->set.nwords * 64 - 1), word = chunk / 64;
+
+	bits_set(c->set, chunk);
+	c->from = word < c->from ? word : c->from;
+	c->to = word >= c->to ? word + 1 : c->to;
+}
+
+static bool chunks_have(const struct chunks *c, uint64_t address)
+{
+	return bits_has(c->set, (uint32_t)(address / CHUNK) & (c->set.nwords * 64 - 1));
+}
+
+static bool chunks_meet(const struct chunks *x, const struct chunks *y)
+{
+	uint32_t from = x->from > y->from ? x->from : y->from, to = x->to < y->to ? x->to : y->to;
+
+	for (uint32_t i = from; i < to; i++)
+		if (x->set.words[i] & y->set.words[i])
+			return true;
+	return false;
+}
+
+static struct chunks chunks_new(struct values *vs, uint32_t bits)
+{
+	return (struct chunks){bits_new(vs->arena, (1u << bits) / CHUNK), UINT32_MAX, 0};
+}
+
+/* The chunks of threads; so many bits of every thread's are known. */
+static const struct chunks *thread_chunks(
 	struct values *vs, const struct access *g, struct footprint *f, uint32_t bits)
 {
-	uint64_t mask = (UINT64_C(1) << bits) - 1;
-	struct bits chunks = bits_new(vs->arena, (1u << bits) / CHUNK);
+	struct chunks *chunks = &f->chunks.of[bits - PATTERN_LOG];
 
-	for (uint32_t tid = 0; tid < THREADS_MAX; tid++) {
-		if (!thread_set_has(&f->who, tid))
-			continue;
+	if (chunks->set.words)
+		return chunks;
+	*chunks = chunks_new(vs, bits);
+	for (uint32_t tid = next_thread(&f->who, 0); tid < THREADS_MAX;
+		tid = next_thread(&f->who, tid + 1)) {
 		uint64_t at = address_of(vs, g, f, tid).value;
 
 		for (uint64_t b = at & ~(uint64_t)(CHUNK - 1); b < at + g->bytes; b += CHUNK)
-			bits_set(chunks, (uint32_t)((b & mask) / CHUNK));
+			chunks_add(chunks, b);
 	}
 	return chunks;
 }
@@ -117,94 +184,96 @@ static struct footprint *footprint_of(struct values *vs, const struct access *g)
 	return *list = f;
 }
 
-/* The chunk at `address` is one of the matrix, all of it modulo `mask` + 1. */
-static bool has_chunk(const struct matrix_rows *m, uint64_t address, uint64_t mask)
+static struct kstep *kstep_of(struct values *vs, const struct access *a)
 {
-	/* swizzling is undone as it is done: bits 4 to 6 by bits 7 to 9, as many as a row has
-	 * chunks */
-	uint64_t plain = address ^ (address >> 3 & (m->row - CHUNK));
-	uint64_t start = (uint64_t)m->start.lo, column = start % m->row;
-	uint64_t offset = (plain - (start - column)) & mask, in_row = offset % m->row;
+	struct kstep **list = &vs->ksteps[a->insn % RESIDUES_LISTS];
+	struct matrix_place at = {vs->fn, vs, vs->options, a->insn};
 
-	if (in_row < column || in_row >= column + m->bytes)
-		return false;
-	for (uint32_t i = 0; i < m->rows; i += 8)
-		if (((offset - in_row - (uint64_t)(i / 8) * m->sbo) & mask) < UINT64_C(8) * m->row)
-			return true;
-	return false;
+	for (struct kstep *k = *list; k; k = k->next)
+		if (k->insn == a->insn && k->touch == a->touch)
+			return k;
+	struct kstep *k = ARENA_NEW(vs->arena, struct kstep, 1);
+
+	*k = (struct kstep){.next = *list, .insn = a->insn, .touch = a->touch};
+	k->known = a->pattern && matrix_rows(at, touch_of(vs, a), &k->rows) &&
+		   k->rows.start.base == BASE_SYMBOL && k->rows.start.lo >= 0 &&
+		   k->rows.start.hi <= INT32_MAX;
+	return *list = k;
 }
 
 /* So many low bits of where the k-step is are known. */
-static uint32_t stage_bits(const struct matrix_rows *m)
+static uint32_t stage_bits(const struct kstep *k)
 {
-	uint32_t bits = m->start.stride ? (uint32_t)__builtin_ctzll(m->start.stride) : 64;
+	uint64_t stride = k->rows.start.stride;
+	uint32_t bits = stride ? (uint32_t)__builtin_ctzll(stride) : 64;
 
 	return bits < BITS_MOST ? bits : BITS_MOST;
 }
 
-static bool touches(const struct matrix_rows *m, const struct access *g, const struct residue *at)
+/* The chunks of the matrix; so many bits of where it is are known. */
+static const struct chunks *matrix_chunks(struct values *vs, struct kstep *k, uint32_t bits)
 {
-	uint32_t stages = stage_bits(m), bits = at->bits < stages ? at->bits : stages;
+	const struct matrix_rows *m = &k->rows;
+	struct chunks *chunks = &k->chunks.of[bits - PATTERN_LOG];
+
+	if (chunks->set.words)
+		return chunks;
+	*chunks = chunks_new(vs, bits);
+	for (uint32_t row = 0; row < m->rows; row++) {
+		uint64_t first = (uint64_t)m->start.lo + (uint64_t)(row / 8) * m->sbo +
+				 (uint64_t)(row % 8) * m->row;
+
+		/* swizzling: bits 4 to 6 by bits 7 to 9, as many as a row has chunks */
+		for (uint64_t plain = first; plain < first + m->bytes; plain += CHUNK)
+			chunks_add(chunks, plain ^ (plain >> 3 & (m->row - CHUNK)));
+	}
+	return chunks;
+}
+
+static bool touches(
+	struct values *vs, struct kstep *k, const struct access *g, const struct residue *at)
+{
+	uint32_t stages = stage_bits(k), bits = at->bits < stages ? at->bits : stages;
 
 	if (bits < PATTERN_LOG)
 		return true;
-	uint64_t mask = (UINT64_C(1) << bits) - 1;
+	const struct chunks *chunks = matrix_chunks(vs, k, bits);
 
 	for (uint64_t b = at->value & ~(uint64_t)(CHUNK - 1); b < at->value + g->bytes; b += CHUNK)
-		if (has_chunk(m, b & mask, mask))
+		if (chunks_have(chunks, b))
 			return true;
 	return false;
 }
 
-/* Some chunk of the matrix is one of these, modulo 2^bits. */
-static bool meets(const struct matrix_rows *m, struct bits chunks, uint32_t bits)
+#define LOOKS_FIRST 8 /* threads: mostly one of them meets the matrix, if any does */
+
+static bool first_meet(
+	struct values *vs, const struct access *g, struct footprint *f, struct kstep *k)
 {
-	uint64_t mask = (UINT64_C(1) << bits) - 1, start = (uint64_t)m->start.lo;
+	for (uint32_t tid = next_thread(&f->who, 0), n = 0; tid < THREADS_MAX && n < LOOKS_FIRST;
+		tid = next_thread(&f->who, tid + 1), n++) {
+		struct residue address = address_of(vs, g, f, tid);
 
-	for (uint32_t row = 0; row < m->rows; row++) {
-		uint64_t first =
-			start + (uint64_t)(row / 8) * m->sbo + (uint64_t)(row % 8) * m->row;
-
-		for (uint64_t plain = first; plain < first + m->bytes; plain += CHUNK) {
-			uint64_t at = plain ^ (plain >> 3 & (m->row - CHUNK));
-
-			if (bits_has(chunks, (uint32_t)((at & mask) / CHUNK)))
-				return true;
-		}
+		if (touches(vs, k, g, &address))
+			return true;
 	}
 	return false;
 }
 
 /* No thread is in the chunks of the matrix. */
 static bool all_apart(
-	struct values *vs, const struct access *g, struct footprint *f, const struct matrix_rows *m)
+	struct values *vs, const struct access *g, struct footprint *f, struct kstep *k)
 {
-	if (f->bits == NOT_ASKED)
+	/* once the bits of all threads are known, looking at some of them is no cheaper */
+	if (f->bits == NOT_ASKED) {
+		if (first_meet(vs, g, f, k))
+			return false;
 		f->bits = bits_of_all(vs, g, f);
-	uint32_t stages = stage_bits(m), bits = f->bits < stages ? f->bits : stages;
-
-	if (bits < PATTERN_LOG)
-		return false;
-	if (!f->chunks[bits].words)
-		f->chunks[bits] = find_chunks(vs, g, f, bits);
-	return !meets(m, f->chunks[bits], bits);
-}
-
-#define LOOKS_FIRST 8 /* threads: mostly one of them meets the matrix, if any does */
-
-static bool first_meet(
-	struct values *vs, const struct access *g, struct footprint *f, const struct matrix_rows *m)
-{
-	for (uint32_t tid = 0, n = 0; tid < THREADS_MAX && n < LOOKS_FIRST; tid++) {
-		if (!thread_set_has(&f->who, tid))
-			continue;
-		struct residue address = address_of(vs, g, f, tid);
-
-		if (touches(m, g, &address))
-			return true;
-		n++;
 	}
-	return false;
+	uint32_t stages = stage_bits(k), bits = f->bits < stages ? f->bits : stages;
+
+	return bits >= PATTERN_LOG &&
+	       !chunks_meet(thread_chunks(vs, g, f, bits), matrix_chunks(vs, k, bits));
 }
 
 /* ---- ranges that meet at an edge ---- */
@@ -226,69 +295,168 @@ static bool meets_at_edge(const struct access *g, const struct access *a)
 	return to - from <= (end - p->lo) / 4;
 }
 
-/* One of the places that the async access can begin at makes it touch the bytes at x. */
-static bool reaches(const struct access *a, int64_t x, int64_t bytes)
+/* The first place that the async access can begin at and touch bytes at or behind x; may be behind its last. */
+static int64_t begin_behind(const struct access *a, int64_t x)
 {
 	const struct value *v = &a->address;
-	int64_t size = (int64_t)a->bytes, step = v->stride ? (int64_t)v->stride : 1, begin = v->lo;
+	int64_t size = (int64_t)a->bytes, step = v->stride ? (int64_t)v->stride : 1;
 
-	if (x - size >= begin)
-		begin += (x - size - begin) / step * step + step;
-	return begin <= v->hi && begin < x + bytes;
+	return x - size < v->lo ? v->lo : v->lo + (x - size - v->lo) / step * step + step;
 }
 
-/* The thread can be anywhere in its access's range that agrees with what is known of it. */
-static bool may_reach(const struct access *g, const struct access *a, const struct residue *at)
+/* One of the places that it can begin at makes it touch the bytes at x. */
+static bool reaches(const struct access *a, int64_t x, int64_t bytes)
 {
-	const int64_t period = INT64_C(1) << (at->bits < 32 ? at->bits : 32);
-	int64_t x = g->address.lo +
-		    (int64_t)((at->value - (uint64_t)g->address.lo) & (uint64_t)(period - 1));
+	int64_t begin = begin_behind(a, x);
 
-	if ((g->address.hi - x) / period >= PLACES_MOST)
-		return true;
-	for (; x <= g->address.hi; x += period)
-		if (reaches(a, x, (int64_t)g->bytes))
+	return begin <= a->address.hi && begin < x + bytes;
+}
+
+/* Where a thread can be in its access's range: at x and every `period` from there on that agrees with what
+ * is known of it; false: in too many places. */
+static bool find_place(
+	const struct access *g, const struct residue *at, int64_t *x, int64_t *period)
+{
+	*period = INT64_C(1) << (at->bits < 32 ? at->bits : 32);
+	*x = g->address.lo +
+	     (int64_t)((at->value - (uint64_t)g->address.lo) & (uint64_t)(*period - 1));
+	return (g->address.hi - *x) / *period < PLACES_MOST;
+}
+
+static void find_spread(struct values *vs, const struct access *g, struct footprint *f)
+{
+	int64_t x, period;
+
+	f->spread = true;
+	f->first = INT64_MAX;
+	f->last = INT64_MIN;
+	for (uint32_t tid = next_thread(&f->who, 0); tid < THREADS_MAX && !f->anywhere;
+		tid = next_thread(&f->who, tid + 1)) {
+		struct residue address = address_of(vs, g, f, tid);
+
+		f->anywhere = !find_place(g, &address, &x, &period);
+		if (f->anywhere || x > g->address.hi)
+			continue;
+		f->first = x < f->first ? x : f->first;
+		f->nplaces += (uint32_t)((g->address.hi - x) / period) + 1;
+		x += (g->address.hi - x) / period * period;
+		f->last = x > f->last ? x : f->last;
+	}
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Kept for so many places of all accesses together. */
+#define KEPT_MOST (1u << 19)
+
+static void list_places(struct values *vs, const struct access *g, struct footprint *f)
+{
+	uint32_t n = 0;
+	int64_t x, period;
+
+	if (f->places || f->nplaces > KEPT_MOST - vs->nplaces)
+		return;
+	vs->nplaces += f->nplaces;
+	f->places = ARENA_UNSET(vs->arena, int64_t, f->nplaces);
+	for (uint32_t tid = next_thread(&f->who, 0); tid < THREADS_MAX;
+		tid = next_thread(&f->who, tid + 1)) {
+		struct residue address = address_of(vs, g, f, tid);
+
+		find_place(g, &address, &x, &period);
+		for (; x <= g->address.hi; x += period)
+			f->places[n++] = x;
+	}
+	qsort(f->places, n, sizeof(*f->places), by_offset);
+}
+
+/* In order of offsets: from one to where the access can begin behind it, and on to the first one there. */
+static bool place_reaches(const struct footprint *f, int64_t bytes, const struct access *a)
+{
+	for (uint32_t i = 0; i < f->nplaces;) {
+		int64_t begin = begin_behind(a, f->places[i]);
+		uint32_t lo = i, hi = f->nplaces;
+
+		if (begin > a->address.hi)
+			return false;
+		if (begin < f->places[i] + bytes)
 			return true;
+		while (hi - lo > 1) {
+			uint32_t mid = lo + (hi - lo) / 2;
+
+			if (f->places[mid] + bytes <= begin)
+				lo = mid;
+			else
+				hi = mid;
+		}
+		i = hi;
+	}
+	return false;
+}
+
+/* Thread by thread. */
+static bool thread_reaches_it(
+	struct values *vs, const struct access *g, struct footprint *f, const struct access *a)
+{
+	int64_t x, period;
+
+	for (uint32_t tid = next_thread(&f->who, 0); tid < THREADS_MAX;
+		tid = next_thread(&f->who, tid + 1)) {
+		struct residue address = address_of(vs, g, f, tid);
+
+		find_place(g, &address, &x, &period);
+		for (; x <= g->address.hi; x += period)
+			if (reaches(a, x, (int64_t)g->bytes))
+				return true;
+	}
 	return false;
 }
 
 static bool some_reach(
 	struct values *vs, const struct access *g, struct footprint *f, const struct access *a)
 {
-	for (uint32_t tid = 0; tid < THREADS_MAX; tid++) {
-		if (!thread_set_has(&f->who, tid))
-			continue;
-		struct residue address = address_of(vs, g, f, tid);
+	int64_t bytes = (int64_t)g->bytes;
 
-		if (may_reach(g, a, &address))
-			return true;
-	}
-	return false;
+	if (!f->spread)
+		find_spread(vs, g, f);
+	if (f->anywhere)
+		return true;
+	/* at most what lies between the outermost places is touched, and certainly both of these */
+	if (f->first > f->last || !reaches(a, f->first, f->last + bytes - f->first))
+		return false;
+	if (reaches(a, f->first, bytes) || reaches(a, f->last, bytes))
+		return true;
+	list_places(vs, g, f);
+	return f->places ? place_reaches(f, bytes, a) : thread_reaches_it(vs, g, f, a);
 }
 
 bool swizzled_apart(const struct values *values, const struct access *g, const struct access *a,
 	uint32_t *assumptions)
 {
 	struct values *vs = (struct values *)(uintptr_t)values;
-	struct matrix_place at = {vs->fn, vs, vs->options, a->insn};
 	const struct value *v = &g->address;
-	struct matrix_rows m = {.assumptions = 0};
 	bool assumed, rows, edge;
 
 	if (!g->pattern || v->base != BASE_SYMBOL || !threads_numbered(vs, &assumed))
 		return false;
-	rows = a->pattern && matrix_rows(at, touch_of(vs, a), &m) && m.start.base == BASE_SYMBOL &&
-	       m.start.id == v->id && m.start.lo >= 0 && m.start.hi <= INT32_MAX;
+	struct kstep *k = kstep_of(vs, a);
+
+	rows = k->known && k->rows.start.id == v->id;
 	edge = !rows && a->address.base == BASE_SYMBOL && a->address.id == v->id &&
 	       meets_at_edge(g, a);
 	if (!rows && !edge)
 		return false;
 	struct footprint *f = footprint_of(vs, g);
 
-	if (rows ? first_meet(vs, g, f, &m) || !all_apart(vs, g, f, &m) : some_reach(vs, g, f, a))
+	if (rows ? !all_apart(vs, g, f, k) : some_reach(vs, g, f, a))
 		return false;
-	*assumptions |= f->assumptions | (rows ? m.start.assumptions | m.assumptions
-					       : g->address.assumptions | a->address.assumptions);
+	*assumptions |= f->assumptions |
+			(rows ? k->rows.start.assumptions | k->rows.assumptions
+			      : g->address.assumptions | a->address.assumptions);
 	if (assumed)
 		*assumptions |= ASSUME_FLAT_BLOCK;
 	return true;

@@ -131,7 +131,9 @@ struct values {
 	struct kept_truths **truths; /* by node, filled on demand: see thread_ways.c */
 	const struct thread_set **reach; /* by block, likewise */
 	struct residues *residues[RESIDUES_LISTS]; /* see residues.c */
-	struct footprint *footprints[RESIDUES_LISTS];
+	struct footprint *footprints[RESIDUES_LISTS]; /* see swizzled.c */
+	struct kstep *ksteps[RESIDUES_LISTS];
+	uint32_t nplaces;      /* kept by footprints */
 	uint32_t nresidues;
 	uint32_t cuts;	       /* evaluations that ended for want of depth or fuel so far */
 	uint32_t *cached;      /* by operand: answer of value_of + 1, or 0 */
