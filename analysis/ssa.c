@@ -10,6 +10,8 @@
 #include "analysis/frontier.h"
 #include "analysis/regs.h"
 
+#include <string.h>
+
 struct ssa_scratch { /* by block, valid where stamp[block] == current register + 1 */
 	uint32_t *stamp, *first_def,
 		*last_def;	       /* indices into the definitions; NONE: no definition */
@@ -21,84 +23,64 @@ struct ssa_scratch { /* by block, valid where stamp[block] == current register +
 	uint32_t undefined;	     /* node of the current register, or NONE */
 };
 
-struct counter {
+#define DEFINES (NONE - 1) /* as a slot */
+
+struct sight { /* of a register, in text order */
+	uint32_t reg, insn, slot; /* the operand's index, NONE of a guard; or DEFINES */
+};
+
+struct sights {
 	struct ssa *ssa;
-	bool filling;
+	struct sight *v; /* room for all operands and guards */
+	uint32_t n;
 	uint32_t insn;
 };
 
-static void see_use(struct counter *c, uint32_t reg, uint32_t slot)
+static void see_register(struct sights *seen, const struct operand *o, bool def)
 {
-	struct ssa *s = c->ssa;
+	struct ssa *s = seen->ssa;
+	uint32_t slot = def ? DEFINES : (uint32_t)(o - s->fn->operands);
 
-	if (!c->filling) {
-		s->use_at[reg + 1]++;
-		return;
-	}
-	s->use_insn[s->use_at[reg]] = c->insn;
-	s->use_slot[s->use_at[reg]++] = slot;
-}
-
-static void see_def(struct counter *c, uint32_t reg)
-{
-	struct ssa *s = c->ssa;
-
-	if (!c->filling) {
-		s->def_at[reg + 1]++;
-		return;
-	}
-	s->def_insn[s->def_at[reg]++] = c->insn;
-}
-
-static void see_register(struct counter *c, const struct operand *o, bool def)
-{
-	if (def)
-		see_def(c, o->id);
-	else
-		see_use(c, o->id, (uint32_t)(o - c->ssa->fn->operands));
+	seen->v[seen->n++] = (struct sight){o->id, seen->insn, slot};
+	(def ? s->def_at : s->use_at)[o->id + 1]++;
 }
 
 /* Operands nest four deep at most; see regs.c. */
-static void see_operand(struct counter *c, const struct operand *o, bool def, uint32_t depth)
+static void see_children(struct sights *seen, const struct operand *o, bool def, uint32_t depth)
 {
-	const struct function *fn = c->ssa->fn;
+	const struct operand *child = seen->ssa->fn->operands + o->first;
 
+	for (const struct operand *end = child + o->count; child < end; child++) {
+		if (child->kind == OPERAND_REG)
+			see_register(seen, child, def);
+		if (child->count && depth < 4)
+			see_children(seen, child, def, depth + 1);
+	}
+}
+
+static void see_operand(struct sights *seen, const struct operand *o, bool def)
+{
 	if (o->kind == OPERAND_REG)
-		see_register(c, o, def);
-	for (uint32_t i = 0; depth < 4 && i < o->count; i++) {
-		const struct operand *child = operand_child(fn, o, i);
-
-		if (child->count)
-			see_operand(c, child, def, depth + 1);
-		else if (child->kind == OPERAND_REG)
-			see_register(c, child, def);
-	}
+		see_register(seen, o, def);
+	if (o->count)
+		see_children(seen, o, def, 1);
 }
 
-static void see_insn(struct counter *c, uint32_t i)
+static void see_insn(struct sights *seen, uint32_t i)
 {
-	const struct function *fn = c->ssa->fn;
+	const struct function *fn = seen->ssa->fn;
 	const struct insn *insn = &fn->insns[i];
-	uint32_t first = 0;
+	uint32_t first = regs_first_is_destination(fn, insn);
 
-	c->insn = i;
-	if (regs_first_is_destination(fn, insn)) {
-		see_operand(c, insn_operand(fn, insn, 0), true, 0);
-		first = 1;
-	}
+	seen->insn = i;
+	if (first)
+		see_operand(seen, insn_operand(fn, insn, 0), true);
 	for (uint32_t k = first; k < insn->count; k++)
-		see_operand(c, insn_operand(fn, insn, k), false, 0);
-	if (insn->guard != NONE)
-		see_use(c, insn->guard, NONE);
-}
-
-static void see_function(struct counter *c)
-{
-	const struct cfg *cfg = c->ssa->cfg;
-
-	for (uint32_t i = 0; i < c->ssa->fn->ninsns; i++)
-		if (cfg->block_of[i] != NONE)
-			see_insn(c, i);
+		see_operand(seen, insn_operand(fn, insn, k), false);
+	if (insn->guard == NONE)
+		return;
+	seen->v[seen->n++] = (struct sight){insn->guard, i, NONE};
+	seen->ssa->use_at[insn->guard + 1]++;
 }
 
 /* Filling moved every start to its end: move them back. */
@@ -109,36 +91,56 @@ static void rewind(uint32_t *at, uint32_t n)
 	at[0] = 0;
 }
 
-static uint32_t *filled(struct arena *arena, uint32_t n, uint32_t with)
+static uint32_t *zeroes(struct arena *arena, uint32_t n)
 {
-	uint32_t *v = ARENA_NEW(arena, uint32_t, n + 1);
+	return ARENA_NEW(arena, uint32_t, n + 1);
+}
 
-	if (with)
-		for (uint32_t i = 0; i < n; i++)
-			v[i] = with;
-	return v;
+static uint32_t *unset(struct arena *arena, uint32_t n)
+{
+	return ARENA_UNSET(arena, uint32_t, n + 1);
+}
+
+static uint32_t *nones(struct arena *arena, uint32_t n)
+{
+	return memset(unset(arena, n), 0xff, sizeof(uint32_t) * (n + (size_t)1));
 }
 
 static void index_registers(struct ssa *s)
 {
-	uint32_t nregs = s->fn->nregs;
-	struct counter c = {s, false, 0};
+	const struct function *fn = s->fn;
+	uint32_t nregs = fn->nregs;
+	size_t most = (size_t)fn->noperands + fn->ninsns;
+	struct sights seen = {.ssa = s, .v = ARENA_UNSET(s->arena, struct sight, most)};
 
-	s->use_at = filled(s->arena, nregs + 1, 0);
-	s->def_at = filled(s->arena, nregs + 1, 0);
-	see_function(&c);
+	s->use_at = zeroes(s->arena, nregs + 1);
+	s->def_at = zeroes(s->arena, nregs + 1);
+	for (uint32_t i = 0; i < fn->ninsns; i++)
+		if (s->cfg->block_of[i] != NONE)
+			see_insn(&seen, i);
 	for (uint32_t r = 0; r < nregs; r++) {
 		s->use_at[r + 1] += s->use_at[r];
 		s->def_at[r + 1] += s->def_at[r];
 	}
-	s->use_insn = filled(s->arena, s->use_at[nregs], 0);
-	s->use_slot = filled(s->arena, s->use_at[nregs], 0);
-	s->def_insn = filled(s->arena, s->def_at[nregs], 0);
-	s->def_node = filled(s->arena, s->def_at[nregs], NONE);
-	c.filling = true;
-	see_function(&c);
+	s->use_insn = unset(s->arena, s->use_at[nregs]);
+	s->use_slot = unset(s->arena, s->use_at[nregs]);
+	s->def_insn = unset(s->arena, s->def_at[nregs]);
+	s->def_node = nones(s->arena, s->def_at[nregs]);
+	for (uint32_t i = 0; i < seen.n; i++) {
+		const struct sight *x = &seen.v[i];
+		uint32_t *at = x->slot == DEFINES ? &s->def_at[x->reg] : &s->use_at[x->reg];
+
+		if (x->slot == DEFINES) {
+			s->def_insn[*at] = x->insn;
+		} else {
+			s->use_insn[*at] = x->insn;
+			s->use_slot[*at] = x->slot;
+		}
+		++*at;
+	}
 	rewind(s->use_at, nregs);
 	rewind(s->def_at, nregs);
+	ARENA_GIVE_BACK(s->arena, seen.v, most);
 }
 
 void ssa_init(struct ssa *s, const struct function *fn, const struct cfg *cfg, struct arena *arena)
@@ -146,19 +148,19 @@ void ssa_init(struct ssa *s, const struct function *fn, const struct cfg *cfg, s
 	*s = (struct ssa){.fn = fn, .cfg = cfg, .arena = arena};
 	index_registers(s);
 	s->done = ARENA_NEW(arena, bool, fn->nregs + 1);
-	s->node_of = filled(arena, fn->noperands, NONE);
-	s->guard_of = filled(arena, fn->ninsns, NONE);
+	s->node_of = nones(arena, fn->noperands);
+	s->guard_of = nones(arena, fn->ninsns);
 	struct ssa_scratch *x = s->scratch = ARENA_NEW(arena, struct ssa_scratch, 1);
 
-	x->stamp = filled(arena, cfg->n, 0);
-	x->first_def = filled(arena, cfg->n, 0);
-	x->last_def = filled(arena, cfg->n, 0);
-	x->frontier_stamp = filled(arena, cfg->n, 0);
-	x->phi = filled(arena, cfg->n, 0);
-	x->reach_stamp = filled(arena, cfg->n, 0);
-	x->reach = filled(arena, cfg->n, 0);
-	x->stack = filled(arena, cfg->n, 0);
-	x->path = filled(arena, cfg->n, 0);
+	x->stamp = zeroes(arena, cfg->n);
+	x->first_def = unset(arena, cfg->n);
+	x->last_def = unset(arena, cfg->n);
+	x->frontier_stamp = zeroes(arena, cfg->n);
+	x->phi = unset(arena, cfg->n);
+	x->reach_stamp = zeroes(arena, cfg->n);
+	x->reach = unset(arena, cfg->n);
+	x->stack = unset(arena, cfg->n);
+	x->path = unset(arena, cfg->n);
 }
 
 static uint32_t new_node(struct ssa *s, struct node node)
