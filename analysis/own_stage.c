@@ -62,7 +62,7 @@ struct own_stages {
 	const struct flow_setup *setup;
 	struct copy *copies;
 	uint32_t ncopies;
-	uint32_t *copy_of;	 /* by access: index, or NONE */
+	struct bits candidates;	 /* facts that meet copies of rings alone */
 	uint8_t **verdicts;	 /* by site, then by generic access: enum verdict; filled on demand */
 	uint32_t **assumptions; /* likewise, of what is held back */
 	struct walked *walked;	 /* by access */
@@ -270,23 +270,40 @@ static bool find_copy(const struct flow_setup *s, uint32_t access, struct copy *
 	       guards(s->unit->values, copy);
 }
 
+static struct bits find_candidates(const struct flow_setup *s, const struct copy *copies, uint32_t n)
+{
+	struct bits candidates = bits_new(s->unit->arena, s->facts.n);
+
+	for (uint32_t k = 0; k < n; k++) {
+		const struct fact_row *row = s->facts.row[copies[k].access];
+
+		for (uint32_t i = 0; i < row->n; i++)
+			candidates.words[row->word[i]] |= row->mask[i];
+	}
+	for (uint32_t a = 0, k = 0; a < s->unit->accesses.n; a++) {
+		const struct fact_row *row = s->facts.row[a];
+
+		if (k < n && copies[k].access == a)
+			k++;
+		else
+			for (uint32_t i = 0; row && i < row->n; i++)
+				candidates.words[row->word[i]] &= ~row->mask[i];
+	}
+	return candidates;
+}
+
 struct own_stages *own_stages_find(const struct flow_setup *setup)
 {
 	struct unit *unit = setup->unit;
 	struct arena *arena = unit->arena;
 	struct copy *copies = NULL, copy;
-	uint32_t n = 0, cap = 0, *copy_of;
+	uint32_t n = 0, cap = 0;
 
 	if (!(unit->options->assume & ASSUME_OWN_STAGE) || setup->facts.groups)
 		return NULL;
-	copy_of = ARENA_NEW(arena, uint32_t, unit->accesses.n + 1);
-	for (uint32_t a = 0; a < unit->accesses.n; a++) {
-		copy_of[a] = NONE;
-		if (!find_copy(setup, a, &copy))
-			continue;
-		copy_of[a] = n;
-		ARENA_PUSH(arena, copies, n, cap, copy);
-	}
+	for (uint32_t a = 0; a < unit->accesses.n; a++)
+		if (find_copy(setup, a, &copy))
+			ARENA_PUSH(arena, copies, n, cap, copy);
 	if (!n)
 		return NULL;
 	struct own_stages *stages = ARENA_NEW(arena, struct own_stages, 1);
@@ -294,7 +311,7 @@ struct own_stages *own_stages_find(const struct flow_setup *setup)
 	*stages = (struct own_stages){.setup = setup,
 		.copies = copies,
 		.ncopies = n,
-		.copy_of = copy_of,
+		.candidates = find_candidates(setup, copies, n),
 		.verdicts = ARENA_NEW(arena, uint8_t *, setup->handoffs.n + 1),
 		.assumptions = ARENA_NEW(arena, uint32_t *, setup->handoffs.n + 1),
 		.walked = ARENA_NEW(arena, struct walked, unit->accesses.n + 1),
@@ -495,17 +512,6 @@ static bool meets(const struct flow_setup *s, uint32_t access, uint32_t async)
 	return false;
 }
 
-/* All async writes that the access can meet are copies of some ring. */
-static bool meets_copies_alone(const struct own_stages *stages, uint32_t access)
-{
-	const struct flow_setup *s = stages->setup;
-
-	for (uint32_t a = 0; a < s->unit->accesses.n; a++)
-		if (stages->copy_of[a] == NONE && meets(s, access, a))
-			return false;
-	return true;
-}
-
 static bool mbarrier_of(struct own_stages *stages, uint32_t site, struct place *out)
 {
 	struct kept *kept = &stages->objects[site];
@@ -529,9 +535,8 @@ static bool place_kept(struct own_stages *stages, uint32_t access, struct place 
 
 	if (!kept->asked) {
 		kept->asked = true;
-		kept->known = meets_copies_alone(stages, access) &&
-			      place_of(unit->values, address_of(unit, &unit->accesses.v[access]),
-				      NONE, &kept->place);
+		kept->known = place_of(unit->values,
+			address_of(unit, &unit->accesses.v[access]), NONE, &kept->place);
 	}
 	*out = kept->place;
 	return kept->known;
@@ -551,12 +556,10 @@ static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, 
 		!mbarrier_of(stages, site, &q.mbarrier) || !place_kept(stages, access, &q.whole))
 		return VERDICT_HANDS_OVER;
 	q.assumptions = ASSUME_OWN_STAGE | q.whole.assumptions | g->extent_assumptions;
-	for (uint32_t a = 0; a < unit->accesses.n; a++) {
-		if (!meets(s, access, a))
-			continue;
-		if (!other_stage(&q, &stages->copies[stages->copy_of[a]], &verdict))
+	for (uint32_t k = 0; k < stages->ncopies; k++)
+		if (meets(s, access, stages->copies[k].access) &&
+			!other_stage(&q, &stages->copies[k], &verdict))
 			return VERDICT_HANDS_OVER;
-	}
 	*assumptions = q.assumptions;
 	return verdict;
 }
@@ -568,7 +571,8 @@ void own_stages_hold_back(
 	const struct sync_site *at = &s->handoffs.sites[site];
 	uint32_t n = s->unit->accesses.n;
 
-	if (at->kind != SYNC_MBAR_ARRIVE || at->cp_async || at->self || at->is_exit)
+	if (at->kind != SYNC_MBAR_ARRIVE || at->cp_async || at->self || at->is_exit ||
+		!bits_meet(set, stages->candidates))
 		return;
 	if (!stages->verdicts[site]) {
 		stages->verdicts[site] = ARENA_NEW(s->unit->arena, uint8_t, n);
@@ -576,6 +580,9 @@ void own_stages_hold_back(
 	}
 	for (uint32_t f = bits_next(set, 0); f != NONE; f = bits_next(set, f + 1)) {
 		uint32_t access = s->facts.v[f].access;
+
+		if (!bits_has(stages->candidates, f))
+			continue;
 		uint8_t *verdict = &stages->verdicts[site][access];
 
 		if (*verdict == VERDICT_OPEN)
