@@ -585,6 +585,8 @@ void own_stages_hold_back(
 			continue;
 		uint8_t *verdict = &stages->verdicts[site][access];
 
+		if (*verdict == VERDICT_OPEN && budget_spent(s->unit->budget))
+			return;
 		if (*verdict == VERDICT_OPEN)
 			*verdict = judge(
 				stages, access, site, &stages->assumptions[site][access]);
