@@ -119,7 +119,7 @@ static bool may_be_peer(const struct collector *c, const struct access *a)
 
 static void add_touch(struct collector *c, uint32_t insn, uint8_t number)
 {
-	const struct touch *t = &c->cfg->effects[insn].touches[number];
+	const struct touch *t = &c->cfg->effects[insn]->touches[number];
 	const struct insn *i = &c->fn->insns[insn];
 	const struct operand *o =
 		t->operand == UINT8_MAX ? NULL : insn_operand(c->fn, i, t->operand);
@@ -184,7 +184,7 @@ static void find_patterns(struct collector *c)
 {
 	for (uint32_t i = 0; i < c->out->n; i++) {
 		struct access *a = &c->out->v[i];
-		const struct touch *t = &c->cfg->effects[a->insn].touches[a->touch];
+		const struct touch *t = &c->cfg->effects[a->insn]->touches[a->touch];
 		struct matrix_rows rows;
 
 		if (t->extent == EXTENT_WGMMA &&
@@ -215,7 +215,7 @@ void access_collect(const struct function *fn, const struct cfg *cfg, const stru
 
 	*out = (struct accesses){0};
 	for (uint32_t i = 0; i < fn->ninsns; i++)
-		for (uint8_t k = 0; cfg->block_of[i] != NONE && k < cfg->effects[i].ntouches; k++)
+		for (uint8_t k = 0; cfg->block_of[i] != NONE && k < cfg->effects[i]->ntouches; k++)
 			add_touch(&c, i, k);
 	find_patterns(&c);
 }

@@ -64,20 +64,13 @@ static struct slice text_of(const struct unit *unit, struct span at)
 static void note_unknown(struct unit *unit)
 {
 	for (uint32_t k = 0; k < unit->fn->ninsns; k++) {
-		const struct effect *effect = &unit->effects[k];
+		const struct effect *effect = unit->effects[k];
 
 		if (!effect->known && effect->may_touch_memory && unit->cfg.block_of[k] != NONE)
 			note_unmodelled(unit, k,
 				join(unit->arena, "unknown instruction ",
 					text_of(unit, unit->fn->insns[k].opcode_at)));
 	}
-}
-
-static void classify(struct unit *unit)
-{
-	unit->effects = ARENA_UNSET(unit->arena, struct effect, unit->fn->ninsns + 1);
-	effects_of(unit->fn, unit->effects);
-	unit->effects[unit->fn->ninsns] = (struct effect){0};
 }
 
 static void count(const struct unit *unit, struct kernel_result *result, struct arena *keep)
@@ -96,7 +89,7 @@ static void count(const struct unit *unit, struct kernel_result *result, struct 
 			result->async++;
 	}
 	for (uint32_t k = 0; k < unit->fn->ninsns; k++) {
-		uint8_t fence = unit->effects[k].fence;
+		uint8_t fence = unit->effects[k]->fence;
 
 		if (fence == FENCE_NONE || fence == FENCE_MBARRIER_INIT)
 			continue;
@@ -243,7 +236,7 @@ void analyse_root_observed(const struct module *module, uint32_t function,
 		.audit = &run->audit,
 		.hints = &run->hints};
 	list_functions(&run->linked, function, keep, result);
-	classify(unit);
+	unit->effects = effects_of(unit->fn, scratch);
 	hints_read(unit->fn, unit->effects, scratch, &run->hints);
 	unit->leave = run->hints.leave;
 	cfg_build(&run->linked, unit->effects, scratch, &unit->cfg);

@@ -13,7 +13,7 @@
 
 static const struct operand *operand_of(const struct unit *unit, uint32_t insn, uint32_t behind)
 {
-	uint8_t n = unit->effects[insn].mbarrier_operand;
+	uint8_t n = unit->effects[insn]->mbarrier_operand;
 
 	return n == UINT8_MAX ? NULL : insn_operand(unit->fn, &unit->fn->insns[insn], n + behind);
 }
@@ -34,7 +34,7 @@ static int64_t constant_of(const struct unit *unit, uint32_t insn, int64_t none)
 static bool arrives_once(const struct unit *unit, uint32_t insn)
 {
 	const struct insn *i = &unit->fn->insns[insn];
-	const struct effect *e = &unit->effects[insn];
+	const struct effect *e = unit->effects[insn];
 
 	return e->sync == SYNC_MBAR_ARRIVE && !e->remote && !insn_has(i, MOD_arrive_drop) &&
 	       !insn_has(i, MOD_noComplete) &&
@@ -66,10 +66,10 @@ static struct changes find_changes(const struct unit *unit)
 	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
-		most += unit->cfg.block_of[i] != NONE && counts_arrivals(unit->effects[i].sync);
+		most += unit->cfg.block_of[i] != NONE && counts_arrivals(unit->effects[i]->sync);
 	c.v = ARENA_NEW(unit->arena, struct change, most);
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		if (unit->cfg.block_of[i] == NONE || !counts_arrivals(unit->effects[i].sync))
+		if (unit->cfg.block_of[i] == NONE || !counts_arrivals(unit->effects[i]->sync))
 			continue;
 		struct change *change = &c.v[c.n++];
 		const struct operand *o = operand_of(unit, i, 0);
@@ -139,7 +139,7 @@ static bool find_arrivals(
 		if (!is_same(arrive, change)) {
 			if (may_be_same(unit, arrive, change, &a->assumptions))
 				return false;
-		} else if (unit->effects[insn].sync == SYNC_MBAR_INIT) {
+		} else if (unit->effects[insn]->sync == SYNC_MBAR_INIT) {
 			count = initial_count(unit, insn, count);
 			if (count < 0)
 				return false;

@@ -67,7 +67,7 @@ bool barrier_assumed_together(const struct unit *unit, uint32_t b)
 uint32_t barrier_ids(struct unit *unit, uint32_t insn, bool *assumed)
 {
 	const struct operand *o =
-		insn_operand(unit->fn, &unit->fn->insns[insn], unit->effects[insn].barrier_operand);
+		insn_operand(unit->fn, &unit->fn->insns[insn], unit->effects[insn]->barrier_operand);
 	bool exact;
 	uint32_t most = threads_most(unit->values, &exact), ids = 0;
 

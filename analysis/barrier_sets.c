@@ -10,7 +10,7 @@ static const struct operand *operand_at(const struct unit *unit, uint32_t insn, 
 uint32_t barrier_counted(const struct unit *unit, uint32_t insn)
 {
 	const struct insn *i = &unit->fn->insns[insn];
-	const struct operand *count = operand_at(unit, insn, unit->effects[insn].count_operand);
+	const struct operand *count = operand_at(unit, insn, unit->effects[insn]->count_operand);
 
 	if (!count || i->guard != NONE || !(i->op == OP_bar || insn_has(i, MOD_aligned)))
 		return 0;
@@ -26,7 +26,7 @@ bool barrier_add_threads(
 	const struct unit *unit, uint32_t insn, struct thread_set by_id[BARRIER_IDS])
 {
 	const struct thread_set *who = threads_reach(unit->values, unit->cfg.block_of[insn]);
-	const struct operand *o = operand_at(unit, insn, unit->effects[insn].barrier_operand);
+	const struct operand *o = operand_at(unit, insn, unit->effects[insn]->barrier_operand);
 	struct thread_set known = {0};
 	int64_t id = -1;
 

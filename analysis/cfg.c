@@ -12,7 +12,8 @@
 struct builder {
 	const struct linked *linked;
 	const struct function *fn;
-	const struct effect *effects; /* may be NULL: then only opcodes say where control goes */
+	const struct effect *const
+		*effects; /* may be NULL: then only opcodes say where control goes */
 	struct arena *arena;
 	uint32_t n;	   /* instructions */
 	bool *leader;	   /* by instruction, n included */
@@ -38,7 +39,7 @@ static bool is_linked_call(const struct builder *b, uint32_t i)
 
 static bool is_dead_end_call(const struct builder *b, uint32_t i)
 {
-	return b->effects && b->effects[i].is_call && b->effects[i].is_noreturn;
+	return b->effects && b->effects[i]->is_call && b->effects[i]->is_noreturn;
 }
 
 /* Control may go elsewhere than to the next instruction. */
@@ -429,8 +430,8 @@ static void find_loops(struct cfg *cfg, const struct graph *g, struct arena *are
 	}
 }
 
-void cfg_build(const struct linked *linked, const struct effect *effects, struct arena *arena,
-	struct cfg *cfg)
+void cfg_build(const struct linked *linked, const struct effect *const *effects,
+	struct arena *arena, struct cfg *cfg)
 {
 	struct builder b = {.linked = linked,
 		.fn = &linked->fn,

@@ -30,7 +30,7 @@ struct block {
 
 struct cfg {
 	const struct function *fn;
-	const struct effect *effects; /* by instruction */
+	const struct effect *const *effects; /* by instruction */
 	struct block *blocks;
 	uint32_t n;
 	uint32_t *block_of; /* by instruction; NONE: unreachable */
@@ -38,6 +38,7 @@ struct cfg {
 };
 
 /* `effects` has one entry per instruction. */
-void cfg_build(const struct linked *, const struct effect *effects, struct arena *, struct cfg *);
+void cfg_build(const struct linked *, const struct effect *const *effects, struct arena *,
+	struct cfg *);
 bool cfg_dominates(const struct cfg *, uint32_t a, uint32_t b);
 bool cfg_postdominates(const struct cfg *, uint32_t a, uint32_t b);

@@ -59,7 +59,7 @@ static bool is_bulk_store(const struct effect *e, uint8_t *source)
 
 static int64_t wait_limit(const struct unit *unit, uint32_t insn)
 {
-	const struct effect *e = &unit->effects[insn];
+	const struct effect *e = unit->effects[insn];
 	const struct operand *o =
 		e->count_operand == UINT8_MAX
 			? NULL
@@ -80,7 +80,7 @@ static uint8_t after_wait(uint8_t state, int64_t limit)
 
 static uint8_t step_bulk(struct check_walk *w, uint32_t insn, uint8_t state)
 {
-	const struct effect *e = &w->unit->effects[insn];
+	const struct effect *e = w->unit->effects[insn];
 	uint8_t phase = phase_of(state), age = age_of(state);
 
 	if (!state)
@@ -182,7 +182,7 @@ static void visit_bulk(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t
 		}
 		return;
 	}
-	if (w->unit->effects[insn].sync == SYNC_BULK_WAIT)
+	if (w->unit->effects[insn]->sync == SYNC_BULK_WAIT)
 		s->may_wait |=
 			phase_of(after_wait(state, wait_limit(w->unit, insn))) == PHASE_WAITED;
 	if (check_guard(w, insn) == 0)
@@ -283,7 +283,7 @@ static uint8_t confidence_of_end(const struct unit *unit, const struct bulk_sear
 /* No way parts here, and nothing that a walk follows changes. */
 static bool is_plain(const struct unit *unit, uint32_t insn)
 {
-	const struct effect *e = &unit->effects[insn];
+	const struct effect *e = unit->effects[insn];
 	const struct insn *i = &unit->fn->insns[insn];
 	const struct operand *d0 = insn_operand(unit->fn, i, 0);
 
@@ -302,7 +302,7 @@ static void gather(const struct unit *unit, uint32_t i, struct bulk_search *s)
 	for (s->n = 0; i < unit->fn->ninsns && unit->cfg.block_of[i] == block; i++) {
 		uint8_t source = 0;
 
-		if (is_bulk_store(&unit->effects[i], &source))
+		if (is_bulk_store(unit->effects[i], &source))
 			s->v[s->n++] = (struct bulk_store){.insn = i,
 				.read = find_read(unit, s->first, i, source),
 				.write = NONE};
@@ -351,7 +351,7 @@ void check_bulk_stores(struct check_list *list)
 		uint8_t source = 0;
 
 		if (i < next || unit->cfg.block_of[i] == NONE ||
-			!is_bulk_store(&unit->effects[i], &source))
+			!is_bulk_store(unit->effects[i], &source))
 			continue;
 		struct bulk_search s = {.v = stores, .first = first, .exit = NONE};
 

@@ -154,7 +154,7 @@ static void list_notable(struct unit *unit, struct check_defs *defs)
 
 		defs->notable_from[i] = defs->nnotable;
 		defs->makes[i] = NONE;
-		if (!makes && unit->effects[i].known && unit->effects[i].pure)
+		if (!makes && unit->effects[i]->known && unit->effects[i]->pure)
 			continue;
 		ARENA_PUSH(unit->arena, defs->notable, defs->nnotable, cap, i);
 		if (!makes)

@@ -22,7 +22,7 @@ static bool publishes(const struct effect *e)
 
 static uint8_t step_init(struct check_walk *w, uint32_t insn, uint8_t state)
 {
-	return publishes(&w->unit->effects[insn]) ? 0 : state;
+	return publishes(w->unit->effects[insn]) ? 0 : state;
 }
 
 struct first_use { /* the first place that a walk found, in order of the text */
@@ -37,7 +37,7 @@ static void visit_arrive(struct check_walk *w, uint32_t insn, uint32_t at, uint8
 	(void)at;
 	if (insn == NONE || insn == w->site || insn >= found->insn)
 		return;
-	if (w->unit->effects[insn].sync == SYNC_CLUSTER_ARRIVE && w->unit->effects[insn].relaxed)
+	if (w->unit->effects[insn]->sync == SYNC_CLUSTER_ARRIVE && w->unit->effects[insn]->relaxed)
 		*found = (struct first_use){insn, state};
 }
 
@@ -45,7 +45,7 @@ static void visit_arrive(struct check_walk *w, uint32_t insn, uint32_t at, uint8
 static bool uses_peers(const struct unit *unit)
 {
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		const struct effect *e = &unit->effects[i];
+		const struct effect *e = unit->effects[i];
 
 		if (unit->fn->insns[i].op == OP_mapa)
 			return true;
@@ -62,13 +62,14 @@ void check_mbarrier_init(struct check_list *list)
 	bool relaxed = false;
 
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
-		relaxed |= unit->effects[i].sync == SYNC_CLUSTER_ARRIVE && unit->effects[i].relaxed;
+		relaxed |=
+			unit->effects[i]->sync == SYNC_CLUSTER_ARRIVE && unit->effects[i]->relaxed;
 	if (!relaxed || !uses_peers(unit))
 		return;
 	for (uint32_t n = 0; n < list->defs.nnotable; n++) {
 		uint32_t i = list->defs.notable[n];
 
-		if (unit->effects[i].sync != SYNC_MBAR_INIT || unit->cfg.block_of[i] == NONE)
+		if (unit->effects[i]->sync != SYNC_MBAR_INIT || unit->cfg.block_of[i] == NONE)
 			continue;
 		struct check_walk w = {.unit = unit,
 			.defs = &list->defs,
@@ -95,7 +96,7 @@ enum map_state { MAP_SETTLED, MAP_RELEASED, MAP_WRITTEN };
 /* cp_fenceproxy is copy and release in one. */
 static bool writes_map(const struct unit *unit, uint32_t insn, uint8_t *operand, uint8_t *state)
 {
-	const struct effect *e = &unit->effects[insn];
+	const struct effect *e = unit->effects[insn];
 
 	for (uint32_t t = 0; t < e->ntouches; t++) {
 		if (e->touches[t].proxy != PROXY_TENSORMAP || !e->touches[t].writes)
@@ -110,7 +111,7 @@ static bool writes_map(const struct unit *unit, uint32_t insn, uint8_t *operand,
 /* The acquire names a map, but which one is not asked: kernels with several acquire them all. */
 static uint8_t step_map(struct check_walk *w, uint32_t insn, uint8_t state)
 {
-	const struct effect *e = &w->unit->effects[insn];
+	const struct effect *e = w->unit->effects[insn];
 
 	if (e->fence == FENCE_TENSORMAP_RELEASE && state == MAP_WRITTEN)
 		return MAP_RELEASED;
@@ -128,7 +129,7 @@ struct map_search {
 
 static bool used_map(const struct unit *unit, uint32_t insn, const struct operand **map)
 {
-	const struct effect *e = &unit->effects[insn];
+	const struct effect *e = unit->effects[insn];
 
 	for (uint32_t t = 0; t < e->ntouches; t++)
 		if (e->touches[t].proxy == PROXY_TENSORMAP && e->touches[t].reads &&
@@ -177,7 +178,7 @@ static void visit_use(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t 
 static bool acquires_maps(const struct unit *unit)
 {
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
-		if (unit->effects[i].fence == FENCE_TENSORMAP_ACQUIRE)
+		if (unit->effects[i]->fence == FENCE_TENSORMAP_ACQUIRE)
 			return true;
 	return false;
 }

@@ -23,7 +23,7 @@ void check_report(struct check_list *list, uint8_t rule, uint8_t confidence, uin
 static bool has_sites(const struct unit *unit)
 {
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
-		if (unit->effects[i].sync == SYNC_MBAR_INIT || unit->fn->insns[i].op == OP_cp ||
+		if (unit->effects[i]->sync == SYNC_MBAR_INIT || unit->fn->insns[i].op == OP_cp ||
 			unit->fn->insns[i].op == OP_multimem ||
 			unit->fn->insns[i].op == OP_tensormap)
 			return true;

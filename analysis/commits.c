@@ -56,7 +56,7 @@ static void run_block(struct commits *c, uint32_t b)
 
 	bits_copy(c->now, c->in[b]);
 	for (uint32_t i = block->first; i < block->first + block->count; i++) {
-		const struct effect *e = &unit->effects[i];
+		const struct effect *e = unit->effects[i];
 
 		if (e->sync == SYNC_CPASYNC_COMMIT && unit->fn->insns[i].guard == NONE)
 			bits_zero(c->now);

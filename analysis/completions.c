@@ -33,7 +33,7 @@ struct completions {
 
 static const struct operand *object_operand(const struct unit *unit, uint32_t insn)
 {
-	uint8_t number = unit->effects[insn].mbarrier_operand;
+	uint8_t number = unit->effects[insn]->mbarrier_operand;
 
 	return number == UINT8_MAX ? NULL : insn_operand(unit->fn, &unit->fn->insns[insn], number);
 }
@@ -43,7 +43,7 @@ static bool is_unlinked_call(const struct unit *unit, uint32_t insn)
 {
 	const struct block *block = &unit->cfg.blocks[unit->cfg.block_of[insn]];
 
-	if (!unit->effects[insn].is_call)
+	if (!unit->effects[insn]->is_call)
 		return false;
 	if (insn + 1 < block->first + block->count)
 		return true;
@@ -76,7 +76,7 @@ static void add_init(struct completions *c, uint32_t insn, const struct operand 
 
 static void collect(struct completions *c, uint32_t insn)
 {
-	const struct effect *e = &c->unit->effects[insn];
+	const struct effect *e = c->unit->effects[insn];
 
 	if (e->sync == SYNC_NONE && e->known && !e->is_call)
 		return;
@@ -175,10 +175,11 @@ static uint64_t arrivals_of_one(const struct unit *unit, uint32_t insn)
 	const struct insn *i = &unit->fn->insns[insn];
 	const struct operand *count = i->count > 2 ? insn_operand(unit->fn, i, 2) : NULL;
 
-	if (insn_has(i, MOD_arrive_drop) || unit->effects[insn].remote ||
-		unit->effects[insn].sync == SYNC_TCGEN05_COMMIT)
+	if (insn_has(i, MOD_arrive_drop) || unit->effects[insn]->remote ||
+		unit->effects[insn]->sync == SYNC_TCGEN05_COMMIT)
 		return 0;
-	if (unit->effects[insn].sync == SYNC_CPASYNC_ARRIVE || !count || insn_has(i, MOD_expect_tx))
+	if (unit->effects[insn]->sync == SYNC_CPASYNC_ARRIVE || !count ||
+		insn_has(i, MOD_expect_tx))
 		return 1;
 	struct value v = value_of(unit->values, insn, count);
 

@@ -16,7 +16,7 @@ static enum fence_kind fence_at(const struct flow_setup *s, const struct event *
 	if (e->kind != EVENT_FENCE || s->unit->fn->insns[e->insn].guard != NONE)
 		return FENCE_NONE;
 	return (enum fence_kind)(
-		s->existing ? s->existing[e->insn] : s->unit->effects[e->insn].fence);
+		s->existing ? s->existing[e->insn] : s->unit->effects[e->insn]->fence);
 }
 
 /* Behind the event the fact is not what it was before: fenced, or what a barrier's partners sent.

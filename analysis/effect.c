@@ -323,14 +323,44 @@ void effect_of(const struct function *fn, const struct insn *insn, struct effect
 struct seen_opcode {
 	const uint16_t *mods;
 	const struct form *form;
-	uint32_t insn;
+	const struct effect *effect; /* of `insn`; NULL: not classified yet */
+	const struct insn *insn;
 	uint16_t op;
 };
 
 #define OPCODES_SEEN 64
 
-void effects_of(const struct function *fn, struct effect *effects)
+static bool may_describe(const struct operand *o)
 {
+	return o->kind == OPERAND_REG || o->kind == OPERAND_IMM;
+}
+
+/* Of its operands an effect depends on how many there are and which are brackets or descriptors;
+ * a call's on the callee. */
+static bool same_operands(const struct function *fn, const struct insn *a, const struct insn *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (uint32_t i = 0; i < a->count; i++) {
+		const struct operand *o = insn_operand(fn, a, i), *p = insn_operand(fn, b, i);
+
+		if ((o->kind == OPERAND_MEM) != (p->kind == OPERAND_MEM) ||
+			may_describe(o) != may_describe(p))
+			return false;
+	}
+	return true;
+}
+
+static bool fits(const struct function *fn, const struct seen_opcode *seen, const struct insn *insn)
+{
+	return seen->effect && (seen->effect->pure || (!seen->effect->is_call &&
+							      same_operands(fn, seen->insn, insn)));
+}
+
+const struct effect **effects_of(const struct function *fn, struct arena *arena)
+{
+	static const struct effect nothing;
+	const struct effect **effects = ARENA_UNSET(arena, const struct effect *, fn->ninsns + 1);
 	struct seen_opcode table[OPCODES_SEEN] = {0};
 
 	for (uint32_t i = 0; i < fn->ninsns; i++) {
@@ -338,12 +368,28 @@ void effects_of(const struct function *fn, struct effect *effects)
 		struct seen_opcode *seen = &table[(uintptr_t)insn->mods / 16 % OPCODES_SEEN];
 
 		if (!insn->mods || seen->mods != insn->mods || seen->op != insn->op)
-			*seen = (struct seen_opcode){insn->mods, effect_form(insn), i, insn->op};
-		if (seen->insn != i && effects[seen->insn].pure) /* whatever its operands */
-			effects[i] = effects[seen->insn];
-		else
-			classify(fn, insn, seen->form, &effects[i]);
+			*seen = (struct seen_opcode){
+				.mods = insn->mods, .form = effect_form(insn), .op = insn->op};
+		if (!fits(fn, seen, insn)) {
+			struct effect *effect = ARENA_UNSET(arena, struct effect, 1);
+
+			classify(fn, insn, seen->form, effect);
+			seen->effect = effect;
+			seen->insn = insn;
+		}
+		effects[i] = seen->effect;
 	}
+	effects[fn->ninsns] = &nothing;
+	return effects;
+}
+
+struct effect *effects_own(const struct effect **effects, uint32_t i, struct arena *arena)
+{
+	struct effect *own = ARENA_UNSET(arena, struct effect, 1);
+
+	*own = *effects[i];
+	effects[i] = own;
+	return own;
 }
 
 const char *fence_text(enum fence_kind kind)

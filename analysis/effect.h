@@ -110,8 +110,11 @@ struct effect {
 
 /* Classifies an instruction; needs only its own text (no address analysis). */
 void effect_of(const struct function *, const struct insn *, struct effect *);
-/* Classifies all instructions of a function, into one effect each. */
-void effects_of(const struct function *, struct effect *);
+/* By instruction of a function, its effect, and behind them one that does nothing. Equal ones are
+ * mostly one object, so that what is changed must be copied first. */
+const struct effect **effects_of(const struct function *, struct arena *);
+/* A copy of the i-th that takes its place. */
+struct effect *effects_own(const struct effect **, uint32_t i, struct arena *);
 /* Spelling of a fence this tool inserts: FENCE_ASYNC_* only. */
 const char *fence_text(enum fence_kind);
 /* Which enum space bits a fence covers. */

@@ -126,7 +126,7 @@ static void do_access(struct flow_setup *s, uint32_t access, uint32_t holds)
 
 static bool waits_for_all(const struct flow_setup *s, uint32_t insn)
 {
-	const struct effect *e = &s->unit->effects[insn];
+	const struct effect *e = s->unit->effects[insn];
 
 	if (s->unit->fn->insns[insn].guard != NONE)
 		return false;
@@ -322,7 +322,8 @@ void flow_step(struct flow_setup *s, uint32_t number, bool solving, const struct
 		do_literal(s, e->arg);
 		break;
 	case EVENT_FENCE: {
-		uint8_t kind = s->existing ? s->existing[e->insn] : s->unit->effects[e->insn].fence;
+		uint8_t kind =
+			s->existing ? s->existing[e->insn] : s->unit->effects[e->insn]->fence;
 
 		do_fence(s, (enum fence_kind)kind, s->unit->fn->insns[e->insn].guard == NONE,
 			e->holds, e->insn);

@@ -221,7 +221,7 @@ static uint8_t confidence(struct flow_setup *s, const struct meeting *m, const s
 		return CONFIDENCE_POSSIBLE;
 	/* that mbarrier.inval writes the bytes is not said; no library fences it (ptx-proxies 3.2)
 	 */
-	if (unit->effects[g->insn].sync == SYNC_MBAR_INVAL)
+	if (unit->effects[g->insn]->sync == SYNC_MBAR_INVAL)
 		return CONFIDENCE_POSSIBLE;
 	if (fact->space == SPACE_SHARED && g->peer && !g->address.own_cta)
 		return CONFIDENCE_POSSIBLE; /* mapa may name the own CTA: its rank is not known */

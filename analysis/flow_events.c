@@ -91,7 +91,7 @@ static void events_of_insn(
 	const struct flow_setup *s, struct event_list *list, uint32_t i, uint32_t *next_access)
 {
 	const struct unit *unit = s->unit;
-	const struct effect *e = &unit->effects[i];
+	const struct effect *e = unit->effects[i];
 	const struct access *v = unit->accesses.v;
 	uint32_t first = *next_access, end, site = s->handoffs.site_of[i];
 

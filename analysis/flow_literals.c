@@ -121,7 +121,7 @@ static void list_fences(struct flow_setup *s)
 	uint32_t cap = 0;
 
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
-		if (unit->effects[i].fence != FENCE_NONE && unit->cfg.block_of[i] != NONE)
+		if (unit->effects[i]->fence != FENCE_NONE && unit->cfg.block_of[i] != NONE)
 			ARENA_PUSH(unit->arena, s->fences, s->nfences, cap, i);
 }
 

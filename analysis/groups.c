@@ -66,7 +66,7 @@ static int by_keyed(const void *a, const void *b)
 
 static bool splits_rows(const struct unit *unit, uint32_t insn)
 {
-	const struct effect *e = &unit->effects[insn];
+	const struct effect *e = unit->effects[insn];
 
 	return e->fence != FENCE_NONE || e->sync != SYNC_NONE || e->is_call || e->is_branch ||
 	       e->releases || e->acquires;

@@ -64,7 +64,7 @@ static uint32_t thread_limit(const struct unit *unit)
  * block may be as large as maxntid and no larger (ISA 11.4.2). */
 static bool takes_all(const struct unit *unit, uint32_t insn)
 {
-	const struct effect *e = &unit->effects[insn];
+	const struct effect *e = unit->effects[insn];
 
 	if (e->sync != SYNC_BAR)
 		return false;
@@ -93,7 +93,7 @@ static struct sync_site *site_add(struct pairing *p, uint32_t insn, uint32_t blo
 static void find_fences(struct pairing *p)
 {
 	for (uint32_t i = 0; i < p->unit->fn->ninsns; i++) {
-		const struct effect *e = &p->unit->effects[i];
+		const struct effect *e = p->unit->effects[i];
 		bool lone = e->sync == SYNC_MEMORY && !e->ntouches;
 
 		p->release_fence |= (lone && e->releases) || e->fence == FENCE_GENERIC_RELEASE ||
@@ -118,7 +118,7 @@ static bool takes_warp(const struct unit *unit, uint32_t insn)
 {
 	const struct operand *mask = insn_operand(unit->fn, &unit->fn->insns[insn], 0);
 
-	if (unit->effects[insn].sync != SYNC_WARP || !mask ||
+	if (unit->effects[insn]->sync != SYNC_WARP || !mask ||
 		unit->fn->insns[insn].guard != NONE ||
 		!(unit->options->assume & ASSUME_CONVERGED_WARP))
 		return false;
@@ -137,7 +137,7 @@ static void collect(struct pairing *p)
 		const struct block *block = &cfg->blocks[b];
 
 		for (uint32_t i = block->first; i < block->first + block->count; i++) {
-			const struct effect *e = &unit->effects[i];
+			const struct effect *e = unit->effects[i];
 			bool self = publishes_itself(e);
 
 			if (!self && !carries(p, e))
@@ -190,7 +190,7 @@ static bool arrive_meets_wait(const struct unit *unit, const struct sync_site *a
 	const struct block *block = &unit->cfg.blocks[arrive->block];
 
 	for (uint32_t i = arrive->insn + 1; i < block->first + block->count; i++) {
-		const struct effect *e = &unit->effects[i];
+		const struct effect *e = unit->effects[i];
 
 		if (e->sync == SYNC_CLUSTER_WAIT)
 			return true;
@@ -218,7 +218,7 @@ static uint32_t arrive_before(const struct handoffs *h, const struct barrier_gro
 static bool all_arrives_release(const struct unit *unit, const struct handoffs *h)
 {
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
-		if (unit->effects[i].sync == SYNC_CLUSTER_ARRIVE && unit->cfg.block_of[i] != NONE &&
+		if (unit->effects[i]->sync == SYNC_CLUSTER_ARRIVE && unit->cfg.block_of[i] != NONE &&
 			h->site_of[i] == NONE)
 			return false;
 	return true;
@@ -279,7 +279,7 @@ static void pair_warps(struct pairing *p)
 
 static bool is_flag(const struct unit *unit, uint32_t insn, bool writes)
 {
-	const struct effect *e = &unit->effects[insn];
+	const struct effect *e = unit->effects[insn];
 
 	for (uint32_t t = 0; t < e->ntouches; t++) {
 		const struct touch *touch = &e->touches[t];

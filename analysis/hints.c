@@ -151,7 +151,8 @@ static void treat_as(struct effect *effect, enum hint_kind kind)
 	effect->ntouches = 1;
 }
 
-static void apply_effects(const struct function *fn, struct effect *effects, struct hint_map *map)
+static void apply_effects(const struct function *fn, const struct effect **effects,
+	struct arena *arena, struct hint_map *map)
 {
 	for (uint32_t k = 0; k < fn->ninsns; k++)
 		for (uint32_t i = 0; i < map->count[k]; i++) {
@@ -162,12 +163,12 @@ static void apply_effects(const struct function *fn, struct effect *effects, str
 				continue;
 			uint32_t to = k;
 
-			while (to < fn->ninsns && !could_touch(&effects[to]) &&
-				!effects[to].is_branch && !effects[to].is_exit)
+			while (to < fn->ninsns && !could_touch(effects[to]) &&
+				!effects[to]->is_branch && !effects[to]->is_exit)
 				to++;
-			if (to == fn->ninsns || !could_touch(&effects[to]))
+			if (to == fn->ninsns || !could_touch(effects[to]))
 				continue;
-			treat_as(&effects[to], kind);
+			treat_as(effects_own(effects, to, arena), kind);
 			use->used = true;
 		}
 }
@@ -207,7 +208,7 @@ static void mark_ranges(const struct function *fn, struct arena *arena, struct h
 	}
 }
 
-void hints_read(const struct function *fn, struct effect *effects, struct arena *arena,
+void hints_read(const struct function *fn, const struct effect **effects, struct arena *arena,
 	struct hint_map *map)
 {
 	*map = (struct hint_map){0};
@@ -219,7 +220,7 @@ void hints_read(const struct function *fn, struct effect *effects, struct arena 
 	map->leave = ARENA_NEW(arena, uint8_t, fn->ninsns + 1);
 	map->by = ARENA_NEW(arena, uint32_t, fn->ninsns + 1);
 	memset(map->by, 0xff, sizeof(*map->by) * ((size_t)fn->ninsns + 1));
-	apply_effects(fn, effects, map);
+	apply_effects(fn, effects, arena, map);
 	mark_ranges(fn, arena, map);
 }
 
@@ -235,12 +236,12 @@ static bool follows_at_once(const struct unit *unit, const struct hint *hint, ui
 static uint32_t target_of(
 	const struct unit *unit, struct bits named, const struct hint *hint, uint32_t k)
 {
-	if (fence_is_proxy((enum fence_kind)unit->effects[k].fence) &&
+	if (fence_is_proxy((enum fence_kind)unit->effects[k]->fence) &&
 		follows_at_once(unit, hint, k))
 		return k;
 	uint32_t to = bits_next(named, k);
 
-	while (to != NONE && fence_is_proxy((enum fence_kind)unit->effects[to].fence))
+	while (to != NONE && fence_is_proxy((enum fence_kind)unit->effects[to]->fence))
 		to = bits_next(named, to + 1);
 	return to;
 }

@@ -25,7 +25,8 @@ struct hint_map {
 };
 
 /* Reads the comments, applies `generic`, `async`, `neutral` to the effects, and marks ranges. */
-void hints_read(const struct function *, struct effect *effects, struct arena *, struct hint_map *);
+void hints_read(
+	const struct function *, const struct effect **effects, struct arena *, struct hint_map *);
 /* Gives each `ignore` to the fence that follows at once, or to the next access or call of its block
  * in `named` (those that a finding names). */
 void hints_ignore(const struct unit *, struct bits named, struct hint_map *);

@@ -210,8 +210,8 @@ static bool is_async(const struct unit *unit, uint32_t insn)
 {
 	if (insn == NONE)
 		return false;
-	for (uint8_t i = 0; i < unit->effects[insn].ntouches; i++)
-		if (unit->effects[insn].touches[i].proxy != PROXY_GENERIC)
+	for (uint8_t i = 0; i < unit->effects[insn]->ntouches; i++)
+		if (unit->effects[insn]->touches[i].proxy != PROXY_GENERIC)
 			return true;
 	return false;
 }
@@ -239,7 +239,7 @@ static void add_unknown(struct items *items)
 	const struct unit *unit = items->view->unit;
 
 	for (uint32_t k = 0; k < unit->fn->ninsns; k++)
-		if (!unit->effects[k].known && unit->cfg.block_of[k] != NONE)
+		if (!unit->effects[k]->known && unit->cfg.block_of[k] != NONE)
 			add(items, (struct item){.rule = RULE_UNKNOWN_INSTRUCTION,
 					   .confidence = CONFIDENCE_LIKELY,
 					   .generic = k,

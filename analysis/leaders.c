@@ -317,7 +317,7 @@ static void find_leaders(struct finder *f, const struct fence_view *view)
 	const struct unit *unit = f->unit;
 
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		uint8_t fence = view && view->existing ? view->existing[i] : unit->effects[i].fence;
+		uint8_t fence = view && view->existing ? view->existing[i] : unit->effects[i]->fence;
 
 		if (unit->cfg.block_of[i] == NONE)
 			continue;
@@ -439,7 +439,7 @@ static void find_ways(struct finder *f)
 	for (uint32_t i = 0; i < l->n; i++)
 		walk(f, i, stack);
 	for (uint32_t k = 0; k < unit->fn->ninsns; k++)
-		for (uint32_t i = 0; i < l->n && unit->effects[k].fence != FENCE_NONE; i++)
+		for (uint32_t i = 0; i < l->n && unit->effects[k]->fence != FENCE_NONE; i++)
 			if (unit->cfg.block_of[k] != NONE &&
 				thread_runs(f->unit->values, l->v[i], k) == TRUTH_YES)
 				l->runs[k] |= UINT32_C(1) << i;

@@ -70,7 +70,7 @@ static void live_before(const struct loads *l, uint32_t i, struct bits live)
 /* Only hand-offs and async accesses ask whether a load is complete. */
 static bool is_asked(const struct unit *unit, uint32_t i)
 {
-	const struct effect *e = &unit->effects[i];
+	const struct effect *e = unit->effects[i];
 
 	if (e->sync != SYNC_NONE || e->is_exit || e->is_call)
 		return true;
@@ -260,7 +260,7 @@ static bool is_argument_store(const struct effect *e)
 static bool is_anchor(const struct unit *unit, uint32_t i)
 {
 	const struct insn *insn = &unit->fn->insns[i];
-	const struct effect *e = &unit->effects[i];
+	const struct effect *e = unit->effects[i];
 
 	if (e->is_branch || e->is_exit)
 		return insn->guard != NONE || insn->op == OP_brx;
@@ -389,11 +389,11 @@ static void step(struct loads *l, enum age a, uint32_t i)
 	bool guard = under != NONE && bits_has(must_set, under);
 
 	/* the guard of a store or branch must be known whether or not it is taken */
-	if ((must && is_anchor(unit, i)) || (guard && unit->effects[i].ntouches)) {
+	if ((must && is_anchor(unit, i)) || (guard && unit->effects[i]->ntouches)) {
 		l->now.open[a] = false;
 		return;
 	}
-	l->now.escaped |= may && (is_argument_store(&unit->effects[i]) || unit->effects[i].is_call);
+	l->now.escaped |= may && (is_argument_store(unit->effects[i]) || unit->effects[i]->is_call);
 	if (may)
 		l->now.fold[a] |= r->fold;
 	for (uint32_t k = 0; k < r->ndefs; k++) {

@@ -76,7 +76,7 @@ static bool mark(struct locals *l, const struct operand *o)
 
 static bool plain(const struct unit *unit, uint32_t i)
 {
-	const struct effect *e = &unit->effects[i];
+	const struct effect *e = unit->effects[i];
 
 	return e->ntouches == 1 && e->touches[0].proxy == PROXY_GENERIC &&
 	       !e->touches[0].asynchronous;
@@ -104,7 +104,7 @@ static bool find_place(const struct locals *l, uint32_t i, uint32_t bracket, str
 {
 	const struct insn *insn = &l->fn->insns[i];
 	struct value v = value_of(l->values, i, insn_operand(l->fn, insn, bracket));
-	uint32_t bytes = l->unit->effects[i].touches[0].bytes;
+	uint32_t bytes = l->unit->effects[i]->touches[0].bytes;
 
 	if (v.base != BASE_SYMBOL || v.space != SPACE_LOCAL || v.assumptions || !bytes)
 		return false;
@@ -200,7 +200,7 @@ static bool is_move(const struct locals *l, uint32_t i, const struct place *p)
 	const struct insn *insn = &l->fn->insns[i];
 	const struct operand *data = insn_operand(l->fn, insn, insn->op == OP_st);
 
-	if (!p->width || insn->count != 2 || l->unit->effects[i].sync != SYNC_NONE)
+	if (!p->width || insn->count != 2 || l->unit->effects[i]->sync != SYNC_NONE)
 		return false;
 	if (data->kind == OPERAND_REG)
 		return l->fn->regs[data->id].bits == 8 * p->width && !data->component &&
@@ -343,7 +343,7 @@ static void make_move(struct locals *l, uint32_t i, struct slot *s)
 	static const uint16_t type[] = {MOD_b32, MOD_b64};
 	struct insn *insn = &l->fn->insns[i];
 	struct operand *at = &l->fn->operands[insn->first + (insn->op == OP_ld)];
-	struct touch *t = &l->unit->effects[i].touches[0];
+	struct touch *t = &effects_own(l->unit->effects, i, l->unit->arena)->touches[0];
 
 	*at = (struct operand){.kind = OPERAND_REG, .id = register_of(l, s), .at = at->at};
 	insn->op = OP_mov;
@@ -449,7 +449,7 @@ void locals_solve(struct unit *unit, struct linked *linked)
 {
 	struct locals l = {.unit = unit, .linked = linked, .fn = &linked->fn};
 	struct function before = linked->fn;
-	struct effect *effects;
+	const struct effect **effects;
 
 	solve(&l);
 	/* a copy that is entered again, or by recursion, has other variables each time */
@@ -457,7 +457,7 @@ void locals_solve(struct unit *unit, struct linked *linked)
 		return;
 	struct values *values = unit->values;
 
-	effects = ARENA_NEW(unit->arena, struct effect, before.ninsns + 1);
+	effects = ARENA_UNSET(unit->arena, const struct effect *, before.ninsns + 1);
 	memcpy(effects, unit->effects, sizeof(*effects) * before.ninsns);
 	copy_text(&l);
 	if (promote(&l))

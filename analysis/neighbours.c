@@ -46,7 +46,7 @@ static bool same_base(const struct value *a, const struct value *b)
 static void add_object(struct neighbours *n, uint32_t i)
 {
 	const struct operand *o =
-		insn_operand(n->fn, &n->fn->insns[i], n->cfg->effects[i].mbarrier_operand);
+		insn_operand(n->fn, &n->fn->insns[i], n->cfg->effects[i]->mbarrier_operand);
 
 	if (!o)
 		return;
@@ -80,7 +80,7 @@ static struct bits reachable(const struct neighbours *n, uint32_t from, uint32_t
 static void invalidate(struct neighbours *n, uint32_t i)
 {
 	const struct operand *o =
-		insn_operand(n->fn, &n->fn->insns[i], n->cfg->effects[i].mbarrier_operand);
+		insn_operand(n->fn, &n->fn->insns[i], n->cfg->effects[i]->mbarrier_operand);
 	struct value v = {.base = BASE_UNKNOWN};
 	struct bits gone = reachable(n, n->cfg->block_of[i], NONE);
 
@@ -101,7 +101,7 @@ static void invalidate(struct neighbours *n, uint32_t i)
 
 static void add_copy(struct neighbours *n, uint32_t i)
 {
-	const struct effect *e = &n->cfg->effects[i];
+	const struct effect *e = n->cfg->effects[i];
 	const struct operand *map = NULL, *memory = NULL;
 
 	for (uint32_t t = 0; t < e->ntouches; t++) {
@@ -135,12 +135,12 @@ struct neighbours *neighbours_prepare(const struct function *fn, const struct cf
 	for (uint32_t i = 0; i < fn->ninsns; i++) {
 		if (cfg->block_of[i] == NONE)
 			continue;
-		if (cfg->effects[i].sync == SYNC_MBAR_INIT)
+		if (cfg->effects[i]->sync == SYNC_MBAR_INIT)
 			add_object(n, i);
 		add_copy(n, i);
 	}
 	for (uint32_t i = 0; i < fn->ninsns; i++)
-		if (cfg->block_of[i] != NONE && cfg->effects[i].sync == SYNC_MBAR_INVAL)
+		if (cfg->block_of[i] != NONE && cfg->effects[i]->sync == SYNC_MBAR_INVAL)
 			invalidate(n, i);
 	return n;
 }

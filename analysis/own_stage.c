@@ -73,7 +73,7 @@ struct own_stages {
 static const struct operand *address_of(const struct unit *unit, const struct access *access)
 {
 	const struct insn *insn = &unit->fn->insns[access->insn];
-	uint8_t operand = unit->effects[access->insn].touches[access->touch].operand;
+	uint8_t operand = unit->effects[access->insn]->touches[access->touch].operand;
 
 	return operand == UINT8_MAX ? NULL : insn_operand(unit->fn, insn, operand);
 }
@@ -143,7 +143,7 @@ static const struct operand *own_address(const struct values *vs, const struct o
 
 static bool object_at(const struct unit *unit, uint32_t insn, struct place *out)
 {
-	uint8_t operand = unit->effects[insn].mbarrier_operand;
+	uint8_t operand = unit->effects[insn]->mbarrier_operand;
 
 	return operand != UINT8_MAX &&
 	       place_of(unit->values,

@@ -20,7 +20,7 @@ static struct barrier_id constant_id(int64_t id)
 static struct barrier_id barrier_id(struct pairing *p, uint32_t insn)
 {
 	struct unit *unit = p->unit;
-	const struct effect *e = &unit->effects[insn];
+	const struct effect *e = unit->effects[insn];
 	const struct operand *o =
 		e->barrier_operand == UINT8_MAX
 			? NULL

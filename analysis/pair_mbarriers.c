@@ -29,7 +29,7 @@ struct waits {
 
 static struct object object_of(const struct unit *unit, uint32_t site, uint32_t insn)
 {
-	uint8_t number = unit->effects[insn].mbarrier_operand;
+	uint8_t number = unit->effects[insn]->mbarrier_operand;
 	const struct operand *o =
 		number == UINT8_MAX ? NULL : insn_operand(unit->fn, &unit->fn->insns[insn], number);
 	struct object object = {.site = site, .known = o != NULL};

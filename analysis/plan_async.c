@@ -9,7 +9,7 @@
 /* Nothing that a fence behind it would cover and one before it would not. */
 static bool is_neutral(const struct unit *unit, uint32_t k)
 {
-	const struct effect *effect = &unit->effects[k];
+	const struct effect *effect = unit->effects[k];
 
 	if (effect->acquires || effect->is_call || effect->sync == SYNC_CPASYNC_WAIT ||
 		unit->fn->insns[k].op == OP_LINK_MOV)

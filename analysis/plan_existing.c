@@ -53,7 +53,7 @@ static bool adds_nothing(struct planner *p, const struct flow *before)
 
 static bool is_changed(const struct planner *p, uint32_t insn)
 {
-	return p->scene.existing[insn] != p->scene.unit->effects[insn].fence;
+	return p->scene.existing[insn] != p->scene.unit->effects[insn]->fence;
 }
 
 /* Tells whether anything was changed; each fence is changed once. */

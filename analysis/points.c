@@ -32,7 +32,7 @@ static bool falls_off(const struct unit *unit, uint32_t insn)
 {
 	const struct block *b = block_of(unit, insn);
 
-	return b && b->exits && insn == b->first + b->count - 1 && !unit->effects[insn].is_exit;
+	return b && b->exits && insn == b->first + b->count - 1 && !unit->effects[insn]->is_exit;
 }
 
 /* The block runs on into one that others enter as well: a fence at its end is not paid by those. */
@@ -42,7 +42,7 @@ static bool has_end_point(const struct unit *unit, const struct block *b)
 	uint32_t last = b->first + b->count - 1;
 
 	if (!b->count || b->succ.n != 1 || last + 1 >= fn->ninsns ||
-		unit->effects[last].is_branch || unit->effects[last].is_call ||
+		unit->effects[last]->is_branch || unit->effects[last]->is_call ||
 		fn->insns[last].op == OP_LINK_MOV)
 		return false;
 	const struct block *next = &unit->cfg.blocks[b->succ.v[0]];
@@ -135,7 +135,7 @@ static void build_graph(struct points *points, struct arena *arena)
 		.entry = unit->cfg.n ? first_insn(unit, 0) : n};
 	for (uint32_t k = 0; k < n; k++)
 		if (unit->fn->insns[k].guard == NONE)
-			points->kills[k] = fence_width((enum fence_kind)unit->effects[k].fence);
+			points->kills[k] = fence_width((enum fence_kind)unit->effects[k]->fence);
 }
 
 /* ---- weights ---- */
@@ -336,7 +336,7 @@ static void forbid_call(struct points *points, uint32_t call)
 	for (uint32_t k = call; k-- > 0;) {
 		const struct insn *insn = &fn->insns[k];
 
-		if (unit->effects[k].is_call || !same_code(insn, &fn->insns[call]) ||
+		if (unit->effects[k]->is_call || !same_code(insn, &fn->insns[call]) ||
 			unit->cfg.block_of[k] != unit->cfg.block_of[call])
 			break;
 		if (passes_argument(fn, insn) && begins_with(fn, insn, "st"))
@@ -345,7 +345,7 @@ static void forbid_call(struct points *points, uint32_t call)
 	for (uint32_t k = call + 1; k < fn->ninsns && k < call + 256; k++) {
 		const struct insn *insn = &fn->insns[k];
 
-		if (unit->effects[k].is_call || unit->effects[k].is_branch ||
+		if (unit->effects[k]->is_call || unit->effects[k]->is_branch ||
 			!same_code(insn, &fn->insns[call]))
 			break;
 		if (passes_argument(fn, insn) && begins_with(fn, insn, "ld"))
@@ -362,7 +362,7 @@ static bool is_mma(const struct insn *insn)
 
 static bool batch_after(const struct unit *unit, uint32_t k, bool inside)
 {
-	uint8_t sync = unit->effects[k].sync;
+	uint8_t sync = unit->effects[k]->sync;
 
 	if (sync == SYNC_WGMMA_FENCE || is_mma(&unit->fn->insns[k]))
 		return true;
@@ -439,7 +439,7 @@ static void build_costs(struct points *points, struct arena *arena)
 	for (uint32_t k = 0; k < fn->ninsns; k++) {
 		if (fn->insns[k].op == OP_LINK_MOV || (unit->leave && unit->leave[k] & LEAVE_TEXT))
 			points->cost[k] = CUT_FORBIDDEN;
-		if (unit->effects[k].is_call && unit->cfg.block_of[k] != NONE)
+		if (unit->effects[k]->is_call && unit->cfg.block_of[k] != NONE)
 			forbid_call(points, k);
 	}
 	for (uint32_t i = 0; i < points->nbehind; i++) {

@@ -40,7 +40,7 @@ struct finder {
 
 static const struct touch *touch_of(const struct unit *unit, const struct access *a)
 {
-	return &unit->effects[a->insn].touches[a->touch];
+	return &unit->effects[a->insn]->touches[a->touch];
 }
 
 static const struct operand *address_of(const struct unit *unit, uint32_t access)
@@ -271,7 +271,7 @@ static bool kills(const struct flow_setup *s, const struct event *e, uint32_t fa
 		kind = (enum fence_kind)e->fence;
 	if (e->kind == EVENT_FENCE && s->unit->fn->insns[e->insn].guard == NONE)
 		kind = (enum fence_kind)(s->existing ? s->existing[e->insn]
-						     : s->unit->effects[e->insn].fence);
+						     : s->unit->effects[e->insn]->fence);
 	return kind != FENCE_NONE && bits_has(s->fence[kind].kill, fact);
 }
 

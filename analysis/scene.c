@@ -41,7 +41,7 @@ void scene_build(struct unit *unit, struct flow_setup *setup, struct scene *scen
 	scene->width = ARENA_NEW(scene->arena, uint8_t, n);
 	scene->points.graph.given = scene->width;
 	for (uint32_t k = 0; k < unit->fn->ninsns; k++)
-		scene->existing[k] = unit->effects[k].fence;
+		scene->existing[k] = unit->effects[k]->fence;
 	scene->latest = ARENA_NEW(scene->arena, struct scene_latest, 1);
 	scene->latest->solved = fences_new(scene);
 	scene->latest->prepared = fences_new(scene);

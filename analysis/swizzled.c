@@ -79,7 +79,7 @@ static uint32_t plain_node(const struct values *vs, const struct operand *o)
 
 static const struct touch *touch_of(const struct values *vs, const struct access *a)
 {
-	return &vs->cfg->effects[a->insn].touches[a->touch];
+	return &vs->cfg->effects[a->insn]->touches[a->touch];
 }
 
 /* The address of thread tid, counted from its variable. */

@@ -24,7 +24,7 @@ struct unit {
 	const struct analysis_options *options;
 	struct arena *arena;        /* emptied after the unit */
 	struct budget *budget;
-	struct effect *effects;     /* by instruction, hints applied */
+	const struct effect **effects; /* by instruction, hints applied */
 	struct cfg cfg;
 	struct values *values;
 	struct accesses accesses;

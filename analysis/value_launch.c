@@ -113,8 +113,8 @@ bool launch_find_alignment(struct values *vs)
 		return false;
 	for (uint32_t i = 0; i < vs->fn->ninsns; i++)
 		for (uint32_t k = 0;
-			vs->cfg->block_of[i] != NONE && k < vs->cfg->effects[i].ntouches; k++) {
-			uint32_t log2 = evidence_of(vs, i, &vs->cfg->effects[i].touches[k]);
+			vs->cfg->block_of[i] != NONE && k < vs->cfg->effects[i]->ntouches; k++) {
+			uint32_t log2 = evidence_of(vs, i, &vs->cfg->effects[i]->touches[k]);
 
 			best = log2 > best ? log2 : best;
 		}

@@ -19,7 +19,7 @@ struct ids_met { /* barrier ids that not all threads wait at each time */
 /* The ids that a barrier can have. */
 static struct ids_met ids_of(const struct values *vs, uint32_t insn)
 {
-	uint8_t number = vs->cfg->effects[insn].barrier_operand;
+	uint8_t number = vs->cfg->effects[insn]->barrier_operand;
 	const struct operand *o =
 		number == UINT8_MAX ? NULL : insn_operand(vs->fn, &vs->fn->insns[insn], number);
 
@@ -33,7 +33,7 @@ static struct ids_met ids_of(const struct values *vs, uint32_t insn)
 /* No launch can fall short of its count, or it has none (ISA 9.7.13.1). */
 static bool asks_for_all(const struct values *vs, uint32_t insn)
 {
-	const struct effect *e = &vs->cfg->effects[insn];
+	const struct effect *e = vs->cfg->effects[insn];
 
 	if (e->sync != SYNC_BAR)
 		return false;
@@ -50,7 +50,7 @@ static bool asks_for_all(const struct values *vs, uint32_t insn)
 
 static bool is_barrier(const struct values *vs, uint32_t insn)
 {
-	uint8_t sync = vs->cfg->effects[insn].sync;
+	uint8_t sync = vs->cfg->effects[insn]->sync;
 
 	return vs->cfg->block_of[insn] != NONE && (sync == SYNC_BAR || sync == SYNC_BAR_ARRIVE);
 }
@@ -80,7 +80,7 @@ static void find_meetings(struct values *vs)
 /* What other threads have done may come to count as done before what follows. */
 static bool may_acquire(const struct values *vs, uint32_t insn)
 {
-	const struct effect *e = &vs->cfg->effects[insn];
+	const struct effect *e = vs->cfg->effects[insn];
 
 	if (e->is_call || (!e->known && !e->pure) || vs->fn->insns[insn].op == OP_griddepcontrol)
 		return true;

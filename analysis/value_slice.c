@@ -56,7 +56,7 @@ static void need_roots(struct slicer *s, uint32_t i)
 {
 	const struct values *vs = s->vs;
 	const struct insn *insn = &vs->fn->insns[i];
-	const struct effect *e = &vs->cfg->effects[i];
+	const struct effect *e = vs->cfg->effects[i];
 
 	for (uint32_t k = 0; k < e->ntouches; k++) {
 		const struct touch *t = &e->touches[k];

@@ -102,7 +102,7 @@ static bool loads_same(const struct divergence *d, uint32_t insn)
 {
 	const struct values *vs = d->vs;
 	const struct insn *load = &vs->fn->insns[insn];
-	const struct effect *e = &vs->cfg->effects[insn];
+	const struct effect *e = vs->cfg->effects[insn];
 	bool shared = insn_has(load, MOD_shared) || insn_has(load, MOD_shared__cta) ||
 		      insn_has(load, MOD_shared__cluster);
 
@@ -340,7 +340,7 @@ bool value_parts_unseen(const struct cfg *cfg, uint32_t block)
 	uint32_t last = b->first + b->count - 1;
 	uint32_t seen = cfg->fn->insns[last].guard == NONE ? 1 : 2;
 
-	return (cfg->effects[last].is_call || cfg->effects[last].is_exit) && b->succ.n > seen;
+	return (cfg->effects[last]->is_call || cfg->effects[last]->is_exit) && b->succ.n > seen;
 }
 
 static void flow_on(struct divergence *d, uint32_t node)

@@ -7,7 +7,7 @@
 
 bool ways_is_release(const struct unit *unit, uint32_t insn)
 {
-	const struct effect *effect = &unit->effects[insn];
+	const struct effect *effect = unit->effects[insn];
 
 	return effect->releases || effect->is_exit;
 }
@@ -103,7 +103,7 @@ void ways_of(struct ways *ways, const struct demand *demand, enum way_end end, s
 
 static bool stops(const struct unit *unit, uint32_t insn)
 {
-	const struct effect *effect = &unit->effects[insn];
+	const struct effect *effect = unit->effects[insn];
 
 	if (effect->releases || effect->acquires || effect->sync == SYNC_CPASYNC_ARRIVE)
 		return true;

@@ -69,7 +69,7 @@ static void print_block(const struct unit *unit, uint32_t b, const char *anchor,
 
 	fprintf(out, "\tb%u [label=\"B%u%s\\l", b, b, block->loop_depth ? " (in a loop)" : "");
 	for (uint32_t k = block->first; k < block->first + block->count; k++) {
-		uint32_t roles = roles_of(&unit->effects[k]);
+		uint32_t roles = roles_of(unit->effects[k]);
 
 		all |= roles;
 		if (!roles || shown >= 10) {

@@ -36,10 +36,10 @@ static void mark_lines(const struct unit *unit, struct page_kernel *kernel)
 	for (uint32_t k = 0; k < unit->fn->ninsns; k++) {
 		uint32_t line = source_line(source, unit->fn->insns[k].at.begin);
 
-		if (unit->effects[k].fence != FENCE_NONE &&
-			unit->effects[k].fence != FENCE_MBARRIER_INIT)
+		if (unit->effects[k]->fence != FENCE_NONE &&
+			unit->effects[k]->fence != FENCE_MBARRIER_INIT)
 			mark(kernel, line, LINE_FENCE);
-		if (unit->effects[k].releases || unit->effects[k].acquires)
+		if (unit->effects[k]->releases || unit->effects[k]->acquires)
 			mark(kernel, line, LINE_SYNC);
 	}
 }

@@ -57,9 +57,7 @@ static void prepare(struct ptx_text *t, struct linked *l, struct analysis_option
 		.options = options,
 		.arena = arena,
 		.budget = budget};
-	unit->effects = ARENA_NEW(arena, struct effect, l->fn.ninsns);
-	for (uint32_t i = 0; i < l->fn.ninsns; i++)
-		effect_of(unit->fn, &unit->fn->insns[i], &unit->effects[i]);
+	unit->effects = effects_of(unit->fn, arena);
 	cfg_build(l, unit->effects, arena, &unit->cfg);
 	unit->values =
 		values_solve(unit->fn, &unit->cfg, options, arena, budget, &unit->assumptions);

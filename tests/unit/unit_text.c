@@ -51,10 +51,8 @@ void unit_text_analyse(struct unit_text *t)
 		.options = &t->options,
 		.arena = &t->arena,
 		.budget = &t->budget,
-		.effects = ARENA_NEW(&t->arena, struct effect, fn->ninsns + 1),
+		.effects = effects_of(fn, &t->arena),
 	};
-	for (uint32_t i = 0; i < fn->ninsns; i++)
-		effect_of(fn, &fn->insns[i], &t->unit.effects[i]);
 	cfg_build(&t->linked, t->unit.effects, &t->arena, &t->unit.cfg);
 	locals_solve(&t->unit, &t->linked);
 	access_collect(fn, &t->unit.cfg, t->unit.values, &t->options, &t->arena, &t->unit.accesses);
