@@ -36,6 +36,7 @@ struct solver {
 	bool *infeasible; /* by demand */
 	struct maxflow *network;
 	struct bits any, always, done, taken; /* scratch, by run */
+	struct bits group;		      /* scratch, by demand */
 	struct bits side;		      /* scratch, by node of the network */
 };
 
@@ -62,27 +63,31 @@ static uint64_t capacity(const struct runs *runs, uint32_t r, bool always)
 	return runs->v[r].cost * FINE + !always;
 }
 
-/* Nodes of the network: 2r before run r's point, 2r+1 behind it, then source and sink. */
-static void add_run(const struct solver *s, struct maxflow *m, const uint32_t *demands, uint32_t n,
-	uint32_t r, const uint8_t *have, struct bits always)
+static bool meet(struct bits a, struct bits b, struct bits c)
+{
+	for (uint32_t w = 0; w < a.nwords; w++)
+		if (a.words[w] & b.words[w] & c.words[w])
+			return true;
+	return false;
+}
+
+/* Nodes of the network: 2r before run r's point, 2r+1 behind it, then source and sink. The demands
+ * of the group have one width. */
+static void add_run(const struct solver *s, uint32_t r, uint8_t width, const uint8_t *have)
 {
 	const struct runs *runs = s->runs;
-	uint8_t width = runs->demands[demands[0]].width;
+	struct maxflow *m = s->network;
+	struct bits at = runs_demands(runs->relevant_at, r);
 
 	if (!cut_covers(have[r] | runs->v[r].given, width))
-		maxflow_edge(m, 2 * r, 2 * r + 1, capacity(runs, r, bits_has(always, r)));
+		maxflow_edge(m, 2 * r, 2 * r + 1, capacity(runs, r, bits_has(s->always, r)));
+	if (runs_fenced(runs, r, width))
+		return;
 	for (uint32_t i = 0; i < runs->v[r].nsucc; i++) {
 		uint32_t to = runs->succ[runs->v[r].succ + i];
 
-		for (uint32_t k = 0; k < n; k++) {
-			struct bits relevant = runs->relevant[demands[k]];
-
-			if (!bits_has(relevant, r) || !bits_has(relevant, to) ||
-				!runs_passes(runs, demands[k], r, to))
-				continue;
+		if (meet(at, runs_demands(runs->relevant_at, to), s->group))
 			maxflow_edge(m, 2 * r + 1, 2 * to, MAXFLOW_INFINITE);
-			break;
-		}
 	}
 }
 
@@ -92,13 +97,16 @@ static bool cut_together(const struct solver *s, const uint32_t *demands, uint32
 	struct runs *runs = s->runs;
 	uint32_t source = 2 * runs->n, sink = source + 1;
 	struct maxflow *m = s->network;
-	struct bits any = s->any, always = s->always, side = s->side;
+	struct bits any = s->any, side = s->side;
+	uint8_t width = runs->demands[demands[0]].width;
 
 	maxflow_clear(m);
 	bits_zero(any);
+	bits_zero(s->group);
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t d = demands[k];
 
+		bits_set(s->group, d);
 		bits_or(any, runs->relevant[d]);
 		for (uint32_t i = 0; i < runs->starts[d].n; i++)
 			if (bits_has(runs->relevant[d], runs->starts[d].v[i]))
@@ -107,15 +115,15 @@ static bool cut_together(const struct solver *s, const uint32_t *demands, uint32
 			if (bits_has(runs->relevant[d], runs->ends[d].v[i]))
 				maxflow_edge(m, 2 * runs->ends[d].v[i] + 1, sink, MAXFLOW_INFINITE);
 	}
-	runs_always_pending(runs, demands, n, always);
+	runs_always_pending(runs, s->group, width, s->always);
 	for (uint32_t r = bits_next(any, 0); r < runs->n; r = bits_next(any, r + 1))
-		add_run(s, m, demands, n, r, have, always);
+		add_run(s, r, width, have);
 	if (maxflow_run(m, source, sink) >= MAXFLOW_INFINITE)
 		return false;
 	maxflow_sink_side(m, sink, side);
 	for (uint32_t r = bits_next(any, 0); r < runs->n; r = bits_next(any, r + 1))
 		if (bits_has(side, 2 * r + 1) && !bits_has(side, 2 * r))
-			have[r] |= runs->demands[demands[0]].width;
+			have[r] |= width;
 	return true;
 }
 
@@ -200,20 +208,19 @@ static struct sets find_components(const struct solver *s, struct sets *groups)
 {
 	const struct runs *runs = s->runs;
 	struct sets sets = sets_new(s->arena, runs->ndemands);
-	uint32_t *owner = ARENA_NEW(s->arena, uint32_t, runs->n + 1);
+	struct bits last = {0};
 
-	memset(owner, 0xff, sizeof(*owner) * ((size_t)runs->n + 1));
-	for (uint32_t d = 0; d < runs->ndemands; d++) {
-		struct bits relevant = runs->relevant[d];
-
+	for (uint32_t d = 0; d < runs->ndemands; d++)
 		set_join(&sets, d, set_of(groups, d));
-		for (uint32_t r = bits_next(relevant, 0); r < runs->n;
-			r = bits_next(relevant, r + 1)) {
-			if (owner[r] == NONE)
-				owner[r] = d;
-			else
-				set_join(&sets, owner[r], d);
-		}
+	for (uint32_t r = 0; r < runs->n; r++) {
+		struct bits at = runs_demands(runs->relevant_at, r);
+		uint32_t owner = bits_next(at, 0);
+
+		if (owner == NONE || (last.nwords && bits_equal(last, at)))
+			continue;
+		for (uint32_t d = bits_next(at, owner + 1); d != NONE; d = bits_next(at, d + 1))
+			set_join(&sets, owner, d);
+		last = at;
 	}
 	return sets;
 }
@@ -533,6 +540,7 @@ void cut_solve(const struct cut_graph *graph, const struct demand *demands, uint
 	s.done = bits_new(arena, runs->n + 1);
 	s.taken = bits_new(arena, runs->n + 1);
 	s.side = bits_new(arena, 2 * runs->n + 2);
+	s.group = bits_new(arena, ndemands);
 	uint8_t *have = ARENA_NEW(arena, uint8_t, runs->n + 1);
 	struct sets groups = find_groups(&s);
 	struct sets components = find_components(&s, &groups);

@@ -5,116 +5,140 @@
  * and no source, sink or fence of the text stands inside it.
  */
 #include "analysis/cut_runs.h"
+#include "base/agenda.h"
 
 #include <stdlib.h>
 
-static void number_preds(struct runs *runs, struct arena *arena)
-{
-	const struct cut_graph *g = runs->graph;
-	uint32_t *at = ARENA_NEW(arena, uint32_t, g->n + 2);
+/* What the points and ways of the graph are, while its runs are looked for. */
+struct lines {
+	struct bits any;     /* something is pending there */
+	struct bits changed; /* not what is pending at the point before it */
+	struct bits stop;    /* a run ends there */
+	struct bits on;	     /* the only way on is to the next point */
+	struct bits inside;  /* the run of the only point that leads there goes on */
+	uint32_t *jumps;     /* the points that are not in `on`, ascending */
+	uint32_t njumps;
+	struct bits once, again; /* such a point leads there; another one, too */
+};
 
-	runs->pred_first = ARENA_NEW(arena, uint32_t, g->n + 1);
-	runs->pred = ARENA_NEW(arena, uint32_t, g->first[g->n] + 1);
-	for (uint32_t i = 0; i < g->first[g->n]; i++)
-		runs->pred_first[g->succ[i] + 1]++;
-	for (uint32_t p = 0; p < g->n; p++)
-		runs->pred_first[p + 1] += runs->pred_first[p];
-	memcpy(at, runs->pred_first, sizeof(*at) * g->n);
-	for (uint32_t p = 0; p < g->n; p++)
+static void find_jumps(const struct cut_graph *g, struct arena *arena, struct lines *lines)
+{
+	uint32_t cap = 0;
+
+	lines->on = bits_new(arena, g->n);
+	lines->once = bits_new(arena, g->n);
+	lines->again = bits_new(arena, g->n);
+	for (uint32_t p = 0; p < g->n; p++) {
+		if (g->first[p + 1] - g->first[p] == 1 && g->succ[g->first[p]] == p + 1) {
+			bits_set(lines->on, p);
+			continue;
+		}
+		ARENA_PUSH(arena, lines->jumps, lines->njumps, cap, p);
 		for (uint32_t i = g->first[p]; i < g->first[p + 1]; i++)
-			runs->pred[at[g->succ[i]]++] = p;
+			bits_set(bits_has(lines->once, g->succ[i]) ? lines->again : lines->once,
+				g->succ[i]);
+	}
 }
 
-/* A number that is equal where the same demands are pending, and 0 where none is. */
-static uint64_t *signatures(const struct runs *runs, struct arena *arena)
+static void find_changes(const struct runs *runs, struct arena *arena, struct lines *lines)
 {
-	uint32_t nwords = (runs->graph->n + 63) / 64;
-	uint64_t *signature = ARENA_NEW(arena, uint64_t, (size_t)nwords * 64 + 1);
-	uint64_t mix = UINT64_C(0x9e3779b97f4a7c15);
-
+	lines->any = bits_new(arena, runs->graph->n);
+	lines->changed = bits_new(arena, runs->graph->n);
 	for (uint32_t d = 0; d < runs->ndemands; d++) {
 		struct bits pending = runs->demands[d].pending;
+		uint64_t before = 0;
 
-		mix ^= mix << 13, mix ^= mix >> 7, mix ^= mix << 17;
-		for (uint32_t w = 0; w < nwords && w < pending.nwords; w++) {
-			uint64_t *of = signature + (size_t)w * 64;
-			uint64_t word = pending.words[w];
+		for (uint32_t w = 0; w < lines->any.nwords; w++) {
+			uint64_t word = w < pending.nwords ? pending.words[w] : 0;
 
-			if (word == UINT64_MAX) { /* pending over long stretches, mostly */
-				for (uint32_t i = 0; i < 64; i++)
-					of[i] += mix;
-				continue;
-			}
-			for (; word; word &= word - 1)
-				of[__builtin_ctzll(word)] += mix;
+			lines->any.words[w] |= word;
+			lines->changed.words[w] |= word ^ (word << 1 | before >> 63);
+			before = word;
 		}
 	}
-	return signature;
 }
 
 /* Points at whose instruction something begins or ends: a run stops there. */
-static struct bits stops(const struct runs *runs, struct arena *arena)
+static void find_stops(struct runs *runs, struct arena *arena, struct lines *lines)
 {
-	struct bits stop = bits_new(arena, runs->graph->n + 1);
+	const struct cut_graph *g = runs->graph;
 
+	runs->is_source = bits_new(arena, g->n);
+	lines->stop = bits_new(arena, g->n);
 	for (uint32_t d = 0; d < runs->ndemands; d++) {
 		for (uint32_t i = 0; i < runs->demands[d].nsources; i++)
-			bits_set(stop, runs->demands[d].sources[i]);
+			bits_set(runs->is_source, runs->demands[d].sources[i]);
 		for (uint32_t i = 0; i < runs->demands[d].nsinks; i++)
-			bits_set(stop, runs->demands[d].sinks[i]);
+			bits_set(lines->stop, runs->demands[d].sinks[i]);
 	}
-	for (uint32_t p = 0; p < runs->graph->n; p++)
-		if (runs->graph->kills[p])
-			bits_set(stop, p);
-	return stop;
+	bits_or(lines->stop, runs->is_source);
+	for (uint32_t p = bytes_next(g->kills, g->n, 0); p < g->n;
+		p = bytes_next(g->kills, g->n, p + 1))
+		bits_set(lines->stop, p);
+}
+
+static bool same_pending(const struct runs *runs, uint32_t p, uint32_t q)
+{
+	for (uint32_t d = 0; d < runs->ndemands; d++)
+		if (bits_has(runs->demands[d].pending, p) != bits_has(runs->demands[d].pending, q))
+			return false;
+	return true;
+}
+
+static void find_inside(const struct runs *runs, struct arena *arena, struct lines *lines)
+{
+	const struct cut_graph *g = runs->graph;
+	uint64_t before = 0;
+
+	lines->inside = bits_new(arena, g->n);
+	for (uint32_t w = 0; w < lines->any.nwords; w++) {
+		uint64_t goes_on = lines->on.words[w] & ~lines->stop.words[w];
+
+		lines->inside.words[w] = lines->any.words[w] & ~lines->changed.words[w] &
+					 ~lines->once.words[w] & (goes_on << 1 | before >> 63);
+		before = goes_on;
+	}
+	for (uint32_t i = 0; i < lines->njumps; i++) {
+		uint32_t p = lines->jumps[i], q;
+
+		if (g->first[p + 1] - g->first[p] != 1 || bits_has(lines->stop, p))
+			continue;
+		q = g->succ[g->first[p]];
+		if (!bits_has(lines->again, q) && !(q && bits_has(lines->on, q - 1)) &&
+			bits_has(lines->any, q) && same_pending(runs, p, q))
+			bits_set(lines->inside, q);
+	}
+	bits_clear(lines->inside, g->entry);
 }
 
 /* The point with which p's run goes on, or NONE. */
-static uint32_t next_in_run(
-	const struct runs *runs, const uint64_t *signature, struct bits stop, uint32_t p)
+static uint32_t next_in_run(const struct cut_graph *g, const struct lines *lines, uint32_t p)
 {
-	const struct cut_graph *g = runs->graph;
-
-	if (bits_has(stop, p) || g->first[p + 1] - g->first[p] != 1)
+	if (bits_has(lines->on, p))
+		return bits_has(lines->inside, p + 1) ? p + 1 : NONE;
+	if (g->first[p + 1] - g->first[p] != 1 || !bits_has(lines->inside, g->succ[g->first[p]]))
 		return NONE;
-	uint32_t q = g->succ[g->first[p]];
-
-	if (q == g->entry || runs->pred_first[q + 1] - runs->pred_first[q] != 1 ||
-		signature[p] != signature[q])
-		return NONE;
-	return q;
+	return g->succ[g->first[p]];
 }
 
-static bool starts_run(
-	const struct runs *runs, const uint64_t *signature, struct bits stop, uint32_t p)
-{
-	uint32_t preds = runs->pred_first[p + 1] - runs->pred_first[p];
-
-	if (!signature[p])
-		return false;
-	return preds != 1 ||
-	       next_in_run(runs, signature, stop, runs->pred[runs->pred_first[p]]) != p;
-}
-
-static void collect_runs(struct runs *runs, struct arena *arena)
+static void collect_runs(struct runs *runs, struct arena *arena, const struct lines *lines)
 {
 	const struct cut_graph *g = runs->graph;
-	uint64_t *signature = signatures(runs, arena);
-	struct bits stop = stops(runs, arena);
+	struct bits starts = bits_new(arena, g->n);
 
-	runs->of = ARENA_NEW(arena, uint32_t, g->n + 1);
+	bits_copy(starts, lines->any);
+	bits_and_not(starts, lines->inside);
+	runs->of = ARENA_UNSET(arena, uint32_t, g->n + 1);
 	memset(runs->of, 0xff, sizeof(*runs->of) * ((size_t)g->n + 1));
-	for (uint32_t p = 0; p < g->n; p++)
-		runs->n += starts_run(runs, signature, stop, p);
-	runs->v = ARENA_NEW(arena, struct run, runs->n + 1);
+	for (uint32_t w = 0; w < starts.nwords; w++)
+		runs->n += (uint32_t)__builtin_popcountll(starts.words[w]);
+	runs->v = ARENA_UNSET(arena, struct run, runs->n + 1);
 	runs->n = 0;
-	for (uint32_t p = 0; p < g->n; p++) {
-		if (!starts_run(runs, signature, stop, p))
-			continue;
+	for (uint32_t p = bits_next(starts, 0); p != NONE; p = bits_next(starts, p + 1)) {
 		struct run *run = &runs->v[runs->n];
 
 		*run = (struct run){.first = p, .point = p, .cost = g->cost[p]};
-		for (uint32_t q = p; q != NONE; q = next_in_run(runs, signature, stop, q)) {
+		for (uint32_t q = p; q != NONE; q = next_in_run(g, lines, q)) {
 			runs->of[q] = runs->n;
 			run->last = q;
 			run->given |= g->given ? g->given[q] : 0;
@@ -125,6 +149,44 @@ static void collect_runs(struct runs *runs, struct arena *arena)
 		}
 		runs->n++;
 	}
+}
+
+/* The run that begins at a point, or NONE. */
+static uint32_t run_from(const struct runs *runs, uint32_t point)
+{
+	uint32_t r = runs->of[point];
+
+	return r != NONE && runs->v[r].first == point ? r : NONE;
+}
+
+/* What leads into the runs: a point that goes on to its first one, and jumps. */
+static void number_preds(struct runs *runs, struct arena *arena, const struct lines *lines)
+{
+	const struct cut_graph *g = runs->graph;
+	uint32_t *at = ARENA_NEW(arena, uint32_t, runs->n + 2), r;
+
+	for (uint32_t i = 0; i < lines->njumps; i++)
+		for (uint32_t k = g->first[lines->jumps[i]]; k < g->first[lines->jumps[i] + 1]; k++)
+			if ((r = run_from(runs, g->succ[k])) != NONE)
+				at[r + 1]++;
+	for (r = 0; r < runs->n; r++) {
+		uint32_t p = runs->v[r].first;
+
+		at[r + 1] += at[r] + (p && bits_has(lines->on, p - 1));
+	}
+	runs->pred_first = ARENA_UNSET(arena, uint32_t, runs->n + 1);
+	memcpy(runs->pred_first, at, sizeof(*at) * ((size_t)runs->n + 1));
+	runs->pred = ARENA_UNSET(arena, uint32_t, at[runs->n] + 1);
+	for (r = 0; r < runs->n; r++) {
+		uint32_t p = runs->v[r].first;
+
+		if (p && bits_has(lines->on, p - 1))
+			runs->pred[at[r]++] = p - 1;
+	}
+	for (uint32_t i = 0; i < lines->njumps; i++)
+		for (uint32_t k = g->first[lines->jumps[i]]; k < g->first[lines->jumps[i] + 1]; k++)
+			if ((r = run_from(runs, g->succ[k])) != NONE)
+				runs->pred[at[r]++] = lines->jumps[i];
 }
 
 static void join_runs(struct runs *runs, struct arena *arena)
@@ -147,18 +209,32 @@ static void join_runs(struct runs *runs, struct arena *arena)
 	}
 }
 
-bool runs_passes(const struct runs *runs, uint32_t d, uint32_t r, uint32_t s)
+static struct demand_sets sets_new(const struct runs *runs, struct arena *arena)
 {
-	return bits_has(runs->pending[d], r) && bits_has(runs->pending[d], s) &&
-	       !cut_covers(runs->graph->kills[runs->v[r].last], runs->demands[d].width);
+	uint32_t nwords = (runs->ndemands + 63) / 64;
+
+	return (struct demand_sets){
+		ARENA_NEW(arena, uint64_t, (size_t)nwords * (runs->n + 1)), nwords};
 }
 
-static void find_pending(struct runs *runs, struct arena *arena, uint32_t d)
+static void find_pending(struct runs *runs, struct arena *arena)
 {
-	runs->pending[d] = bits_new(arena, runs->n + 1);
+	struct bits firsts = bits_new(arena, runs->graph->n);
+
+	runs->pending_at = sets_new(runs, arena);
 	for (uint32_t r = 0; r < runs->n; r++)
-		if (bits_has(runs->demands[d].pending, runs->v[r].first))
-			bits_set(runs->pending[d], r);
+		bits_set(firsts, runs->v[r].first);
+	for (uint32_t d = 0; d < runs->ndemands; d++) {
+		struct bits pending = runs->demands[d].pending;
+
+		for (uint32_t w = 0; w < firsts.nwords && w < pending.nwords; w++)
+			for (uint64_t word = firsts.words[w] & pending.words[w]; word;
+				word &= word - 1) {
+				uint32_t r = runs->of[64 * w + (uint32_t)__builtin_ctzll(word)];
+
+				bits_set(runs_demands(runs->pending_at, r), d);
+			}
+	}
 }
 
 static void starts_and_ends(struct runs *runs, struct arena *arena, uint32_t d)
@@ -169,7 +245,7 @@ static void starts_and_ends(struct runs *runs, struct arena *arena, uint32_t d)
 
 	for (uint32_t i = 0; i < demand->nsources; i++)
 		n += g->first[demand->sources[i] + 1] - g->first[demand->sources[i]];
-	v = ARENA_NEW(arena, uint32_t, n + 1);
+	v = ARENA_UNSET(arena, uint32_t, n + 1);
 	n = 0;
 	for (uint32_t i = 0; i < demand->nsources; i++) {
 		uint32_t p = demand->sources[i];
@@ -179,62 +255,95 @@ static void starts_and_ends(struct runs *runs, struct arena *arena, uint32_t d)
 				v[n++] = runs->of[g->succ[k]];
 	}
 	runs->starts[d] = (struct ids){v, n};
-	v = ARENA_NEW(arena, uint32_t, demand->nsinks + 1);
+	v = ARENA_UNSET(arena, uint32_t, demand->nsinks + 1);
 	n = 0;
 	for (uint32_t i = 0; i < demand->nsinks; i++)
 		if (bits_has(demand->pending, demand->sinks[i]))
 			v[n++] = runs->of[demand->sinks[i]];
 	runs->ends[d] = (struct ids){v, n};
-	runs->is_end[d] = bits_new(arena, runs->n + 1);
 	for (uint32_t i = 0; i < n; i++)
-		bits_set(runs->is_end[d], v[i]);
+		bits_set(runs_demands(runs->ends_at, v[i]), d);
 }
 
-/* Runs that the starts reach, less those from which no end is reached: found backwards from the
- * ends. */
-static void find_relevant(struct runs *runs, struct arena *arena, uint32_t d)
+/* ---- the runs that matter: all demands of a run at once ---- */
+
+/* Of these demands, those that come out of run r. */
+static void drop_fenced(const struct runs *runs, uint32_t r, struct bits out)
 {
-	struct bits forward = bits_new(arena, runs->n + 1);
-	struct bits both = bits_new(arena, runs->n + 1);
-	uint32_t first = 0, last = 0;
+	if (!runs->graph->kills[runs->v[r].last])
+		return;
+	for (uint32_t d = bits_next(out, 0); d != NONE; d = bits_next(out, d + 1))
+		if (runs_fenced(runs, r, runs->demands[d].width))
+			bits_clear(out, d);
+}
 
-	for (uint32_t i = 0; i < runs->starts[d].n; i++)
-		if (!bits_has(forward, runs->starts[d].v[i])) {
-			bits_set(forward, runs->starts[d].v[i]);
-			runs->queue[last++] = runs->starts[d].v[i];
+/* Which demands the starts carry into each run. */
+static struct demand_sets find_reached(const struct runs *runs, struct arena *arena)
+{
+	struct demand_sets reached = sets_new(runs, arena);
+	struct agenda todo = agenda_new(arena, runs->n);
+	struct bits out = bits_new(arena, runs->ndemands);
+
+	for (uint32_t d = 0; d < runs->ndemands; d++)
+		for (uint32_t i = 0; i < runs->starts[d].n; i++) {
+			bits_set(runs_demands(reached, runs->starts[d].v[i]), d);
+			agenda_add(&todo, runs->starts[d].v[i]);
 		}
-	while (first < last) {
-		uint32_t r = runs->queue[first++];
-
+	for (uint32_t r; (r = agenda_next(&todo)) != NONE;) {
+		bits_copy(out, runs_demands(reached, r));
+		drop_fenced(runs, r, out);
 		for (uint32_t i = 0; i < runs->v[r].nsucc; i++) {
 			uint32_t s = runs->succ[runs->v[r].succ + i];
 
-			if (bits_has(forward, s) || !runs_passes(runs, d, r, s))
-				continue;
-			bits_set(forward, s);
-			runs->queue[last++] = s;
+			if (bits_or_and(runs_demands(reached, s), out,
+				    runs_demands(runs->pending_at, s)))
+				agenda_add(&todo, s);
 		}
 	}
-	first = last = 0;
-	for (uint32_t i = 0; i < runs->ends[d].n; i++)
-		if (bits_has(forward, runs->ends[d].v[i]) && !bits_has(both, runs->ends[d].v[i])) {
-			bits_set(both, runs->ends[d].v[i]);
-			runs->queue[last++] = runs->ends[d].v[i];
-		}
-	while (first < last) {
-		uint32_t s = runs->queue[first++], p = runs->v[s].first;
+	return reached;
+}
 
-		for (uint32_t i = runs->pred_first[p]; i < runs->pred_first[p + 1]; i++) {
-			uint32_t r = runs->of[runs->pred[i]];
+/* Of these, those that go on from there to an end: found backwards from the ends. */
+static void find_relevant(struct runs *runs, struct arena *arena)
+{
+	struct demand_sets reached = find_reached(runs, arena);
+	struct agenda todo = agenda_new(arena, runs->n);
 
-			if (r == NONE || !bits_has(forward, r) || bits_has(both, r) ||
-				!runs_passes(runs, d, r, s))
-				continue;
-			bits_set(both, r);
-			runs->queue[last++] = r;
+	runs->relevant_at = sets_new(runs, arena);
+	for (uint32_t r = 0; r < runs->n; r++) {
+		struct bits out = runs_demands(reached, r);
+
+		if (bits_or_and(runs_demands(runs->relevant_at, r), runs_demands(runs->ends_at, r),
+			    out))
+			agenda_add(&todo, runs->n - 1 - r); /* the last first */
+		drop_fenced(runs, r, out);
+	}
+	for (uint32_t i; (i = agenda_next(&todo)) != NONE;) {
+		uint32_t s = runs->n - 1 - i;
+
+		for (uint32_t k = runs->pred_first[s]; k < runs->pred_first[s + 1]; k++) {
+			uint32_t r = runs->of[runs->pred[k]];
+
+			if (r != NONE && bits_or_and(runs_demands(runs->relevant_at, r),
+						 runs_demands(runs->relevant_at, s),
+						 runs_demands(reached, r)))
+				agenda_add(&todo, runs->n - 1 - r);
 		}
 	}
-	runs->relevant[d] = both;
+}
+
+/* The same by demand. */
+static void list_relevant(struct runs *runs, struct arena *arena)
+{
+	runs->relevant = ARENA_UNSET(arena, struct bits, runs->ndemands + 1);
+	for (uint32_t d = 0; d < runs->ndemands; d++)
+		runs->relevant[d] = bits_new(arena, runs->n + 1);
+	for (uint32_t r = 0; r < runs->n; r++) {
+		struct bits at = runs_demands(runs->relevant_at, r);
+
+		for (uint32_t d = bits_next(at, 0); d != NONE; d = bits_next(at, d + 1))
+			bits_set(runs->relevant[d], r);
+	}
 }
 
 static int by_number(const void *a, const void *b)
@@ -246,10 +355,11 @@ static int by_number(const void *a, const void *b)
 
 static struct ids sorted_sources(const struct demand *demand, struct arena *arena)
 {
-	uint32_t *v = ARENA_NEW(arena, uint32_t, demand->nsources);
+	if (demand->nsources < 2)
+		return (struct ids){demand->sources, demand->nsources};
+	uint32_t *v = ARENA_UNSET(arena, uint32_t, demand->nsources);
 
-	if (demand->nsources)
-		memcpy(v, demand->sources, sizeof(*v) * demand->nsources);
+	memcpy(v, demand->sources, sizeof(*v) * demand->nsources);
 	qsort(v, demand->nsources, sizeof(*v), by_number);
 	return (struct ids){v, demand->nsources};
 }
@@ -257,25 +367,30 @@ static struct ids sorted_sources(const struct demand *demand, struct arena *aren
 void runs_build(const struct cut_graph *graph, const struct demand *demands, uint32_t ndemands,
 	struct arena *arena, struct runs *runs)
 {
+	struct lines lines = {0};
+
 	*runs = (struct runs){.graph = graph, .demands = demands, .ndemands = ndemands};
-	number_preds(runs, arena);
-	collect_runs(runs, arena);
+	find_jumps(graph, arena, &lines);
+	find_changes(runs, arena, &lines);
+	find_stops(runs, arena, &lines);
+	find_inside(runs, arena, &lines);
+	collect_runs(runs, arena, &lines);
 	join_runs(runs, arena);
-	runs->queue = ARENA_NEW(arena, uint32_t, runs->n + 1);
-	runs->from = ARENA_NEW(arena, uint32_t, runs->n + 1);
+	number_preds(runs, arena, &lines);
+	runs->queue = ARENA_UNSET(arena, uint32_t, runs->n + 1);
+	runs->from = ARENA_UNSET(arena, uint32_t, runs->n + 1);
 	runs->seen = bits_new(arena, runs->n + 1);
-	runs->starts = ARENA_NEW(arena, struct ids, ndemands + 1);
-	runs->ends = ARENA_NEW(arena, struct ids, ndemands + 1);
-	runs->is_end = ARENA_NEW(arena, struct bits, ndemands + 1);
-	runs->relevant = ARENA_NEW(arena, struct bits, ndemands + 1);
-	runs->pending = ARENA_NEW(arena, struct bits, ndemands + 1);
-	runs->sources = ARENA_NEW(arena, struct ids, ndemands + 1);
+	runs->starts = ARENA_UNSET(arena, struct ids, ndemands + 1);
+	runs->ends = ARENA_UNSET(arena, struct ids, ndemands + 1);
+	runs->ends_at = sets_new(runs, arena);
+	runs->sources = ARENA_UNSET(arena, struct ids, ndemands + 1);
+	find_pending(runs, arena);
 	for (uint32_t d = 0; d < ndemands; d++) {
 		runs->sources[d] = sorted_sources(&demands[d], arena);
-		find_pending(runs, arena, d);
 		starts_and_ends(runs, arena, d);
-		find_relevant(runs, arena, d);
 	}
+	find_relevant(runs, arena);
+	list_relevant(runs, arena);
 }
 
 static void visit(struct runs *runs, uint32_t d, const uint8_t *have, uint32_t r, uint32_t from,
@@ -315,14 +430,12 @@ uint32_t runs_open_path(struct runs *runs, uint32_t d, const uint8_t *have, uint
 		uint32_t r = runs->queue[first++];
 
 		runs->visits++;
-		if (bits_has(runs->is_end[d], r))
+		if (bits_has(runs_demands(runs->ends_at, r), d))
 			return unroll(runs, r, path);
-		for (uint32_t i = 0; i < runs->v[r].nsucc; i++) {
-			uint32_t s = runs->succ[runs->v[r].succ + i];
-
-			if (runs_passes(runs, d, r, s))
-				visit(runs, d, have, s, r, &last);
-		}
+		if (runs_fenced(runs, r, runs->demands[d].width))
+			continue;
+		for (uint32_t i = 0; i < runs->v[r].nsucc; i++)
+			visit(runs, d, have, runs->succ[runs->v[r].succ + i], r, &last);
 	}
 	return 0;
 }
@@ -342,42 +455,46 @@ static bool is_among(struct ids sorted, uint32_t item)
 	return lo < sorted.n && sorted.v[lo] == item;
 }
 
-/* Something of the demands comes along the way from point q to the first point of a run. */
-static bool comes_along(const struct runs *runs, const uint32_t *demands, uint32_t n,
-	struct bits always, uint32_t q, uint32_t p)
+/* Something of the demands comes along the way from point q to the first point of run s. */
+static bool comes_along(const struct runs *runs, struct bits demands, uint8_t width,
+	struct bits always, uint32_t q, uint32_t s)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		const struct demand *demand = &runs->demands[demands[i]];
+	struct bits pending = runs_demands(runs->pending_at, s);
+	uint32_t r = runs->of[q];
+	bool comes = r != NONE && bits_has(always, r) && !runs_fenced(runs, r, width);
 
-		if (!bits_has(demand->pending, p))
-			continue;
-		if (is_among(runs->sources[demands[i]], q))
-			return true;
-		if (runs->of[q] != NONE && bits_has(always, runs->of[q]) &&
-			bits_has(demand->pending, q) &&
-			!cut_covers(runs->graph->kills[q], demand->width))
-			return true;
+	if (comes) {
+		struct bits before = runs_demands(runs->pending_at, r);
+
+		for (uint32_t w = 0; w < pending.nwords; w++)
+			if (pending.words[w] & before.words[w] & demands.words[w])
+				return true;
 	}
+	if (!bits_has(runs->is_source, q))
+		return false;
+	for (uint32_t d = bits_next(demands, 0); d != NONE; d = bits_next(demands, d + 1))
+		if (bits_has(pending, d) && is_among(runs->sources[d], q))
+			return true;
 	return false;
 }
 
 void runs_always_pending(
-	const struct runs *runs, const uint32_t *demands, uint32_t n, struct bits always)
+	const struct runs *runs, struct bits demands, uint8_t width, struct bits always)
 {
 	bool changed = true;
 
 	bits_zero(always);
-	for (uint32_t i = 0; i < n; i++)
-		bits_or(always, runs->pending[demands[i]]);
+	for (uint32_t r = 0; r < runs->n; r++)
+		if (bits_meet(runs_demands(runs->pending_at, r), demands))
+			bits_set(always, r);
 	while (changed) {
 		changed = false;
 		for (uint32_t r = bits_next(always, 0); r != NONE; r = bits_next(always, r + 1)) {
-			uint32_t p = runs->v[r].first;
-			bool stays = p != runs->graph->entry;
+			bool stays = runs->v[r].first != runs->graph->entry;
 
-			for (uint32_t i = runs->pred_first[p]; stays && i < runs->pred_first[p + 1];
+			for (uint32_t i = runs->pred_first[r]; stays && i < runs->pred_first[r + 1];
 				i++)
-				stays = comes_along(runs, demands, n, always, runs->pred[i], p);
+				stays = comes_along(runs, demands, width, always, runs->pred[i], r);
 			if (stays)
 				continue;
 			bits_clear(always, r);

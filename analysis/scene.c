@@ -86,22 +86,6 @@ void scene_change(struct scene *scene, uint32_t insn, enum fence_kind kind)
 	} while (k != insn);
 }
 
-/* The next point from k on at which something is added, or n. */
-static uint32_t next_placed(const struct scene *scene, uint32_t k)
-{
-	uint32_t n = scene->points.graph.n;
-	uint64_t eight;
-
-	for (; k + sizeof(eight) <= n; k += sizeof(eight)) {
-		memcpy(&eight, scene->width + k, sizeof(eight));
-		if (eight)
-			break;
-	}
-	while (k < n && !scene->width[k])
-		k++;
-	return k;
-}
-
 struct placed_list {
 	struct placed_fence *v;
 	uint32_t n, cap;
@@ -125,7 +109,8 @@ static void list_placed(struct scene *scene)
 	struct placed_list list = {scene->placed, 0, scene->placed_cap};
 	uint32_t n = scene->points.graph.n;
 
-	for (uint32_t k = next_placed(scene, 0); k < n; k = next_placed(scene, k + 1))
+	for (uint32_t k = bytes_next(scene->width, n, 0); k < n;
+		k = bytes_next(scene->width, n, k + 1))
 		add_placed(scene, &list, k);
 	scene->placed = list.v;
 	scene->placed_cap = list.cap;

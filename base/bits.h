@@ -119,3 +119,18 @@ static inline uint32_t bits_next(struct bits b, uint32_t from)
 	}
 	return i * 64 + (uint32_t)__builtin_ctzll(w);
 }
+
+/* Of n bytes, the first one at or after `from` that is not zero, or n. */
+static inline uint32_t bytes_next(const uint8_t *v, uint32_t n, uint32_t from)
+{
+	uint64_t eight;
+
+	for (; from + sizeof(eight) <= n; from += (uint32_t)sizeof(eight)) {
+		memcpy(&eight, v + from, sizeof(eight));
+		if (eight)
+			break;
+	}
+	while (from < n && !v[from])
+		from++;
+	return from;
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sources, names, bit sets, diagnostics, rules. */
+/* Sources, names, bit sets, worklists, diagnostics, rules. */
+#include "base/agenda.h"
 #include "base/bits.h"
 #include "base/budget.h"
 #include "base/diag.h"
@@ -151,6 +152,66 @@ static void test_bits(void **state)
 	arena_free(&arena);
 }
 
+/* Held against a plain array, for sizes around the words of each level. */
+static void test_agenda_goes_up_and_round(void **state)
+{
+	static const uint32_t sizes[] = {0, 1, 2, 63, 64, 65, 4095, 4096, 4097, 9000};
+	struct arena arena;
+	jmp_buf failure;
+	uint64_t seed = 7;
+
+	(void)state;
+	arena_init(&arena, &failure);
+	if (setjmp(failure))
+		abort();
+	for (size_t k = 0; k < sizeof(sizes) / sizeof(*sizes); k++) {
+		uint32_t n = sizes[k], at = 0;
+		struct agenda agenda = agenda_new(&arena, n);
+		uint8_t *there = ARENA_NEW(&arena, uint8_t, n + 1);
+
+		for (uint32_t round = 0; n && round < 3000; round++) {
+			seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+			if (seed >> 60 < (round < 1500 ? 11 : 6)) {
+				agenda_add(&agenda, (uint32_t)(seed >> 20) % n);
+				there[(uint32_t)(seed >> 20) % n] = 1;
+				continue;
+			}
+			uint32_t i = bytes_next(there, n, at);
+
+			if (i == n)
+				i = bytes_next(there, n, 0);
+			if (i == n) {
+				assert_int_equal(agenda_next(&agenda), UINT32_MAX);
+				continue;
+			}
+			assert_int_equal(agenda_next(&agenda), i);
+			there[i] = 0;
+			at = i + 1;
+		}
+		while (agenda_next(&agenda) != UINT32_MAX)
+			;
+		assert_int_equal(agenda_next(&agenda), UINT32_MAX);
+	}
+	arena_free(&arena);
+}
+
+static void test_bytes_next(void **state)
+{
+	uint8_t v[40] = {0};
+
+	(void)state;
+	assert_int_equal(bytes_next(v, 0, 0), 0);
+	assert_int_equal(bytes_next(v, 40, 3), 40);
+	for (uint32_t i = 0; i < 40; i++) {
+		v[i] = 1;
+		for (uint32_t from = 0; from <= i; from++)
+			assert_int_equal(bytes_next(v, 40, from), i);
+		assert_int_equal(bytes_next(v, 40, i + 1), 40);
+		assert_int_equal(bytes_next(v, i, 0), i);
+		v[i] = 0;
+	}
+}
+
 static void test_diags_stop_at_their_limit(void **state)
 {
 	struct diags diags = {0};
@@ -197,6 +258,8 @@ int main(void)
 		cmocka_unit_test(test_names_are_equal_iff_texts_are),
 		cmocka_unit_test(test_names_marks_are_forgotten),
 		cmocka_unit_test(test_bits),
+		cmocka_unit_test(test_agenda_goes_up_and_round),
+		cmocka_unit_test(test_bytes_next),
 		cmocka_unit_test(test_diags_stop_at_their_limit),
 		cmocka_unit_test(test_rules_find_themselves),
 		cmocka_unit_test(test_budget_is_sticky),
