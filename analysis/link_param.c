@@ -370,6 +370,7 @@ static uint32_t reg_of(struct params *p, struct slot *slot)
 
 	if (slot->reg == NONE) {
 		struct reg r = {.name = p->fn->symbols[slot->class].name,
+			.number = NONE,
 			.type = types[slot->bytes],
 			.bits = (uint8_t)(slot->bytes * 8),
 			.vector = 1,
@@ -420,7 +421,7 @@ static uint32_t whole_reg(struct params *p, const struct link_copy *c, uint32_t 
 
 	if (s->space == SPACE_REG) {
 		for (uint32_t r = 0; r < c->body->nregs; r++)
-			if (c->body->regs[r].name == s->name)
+			if (c->body->regs[r].name == s->name && c->body->regs[r].number == NONE)
 				return c->first_reg + r;
 		return NONE;
 	}

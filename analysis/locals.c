@@ -330,6 +330,7 @@ static uint32_t register_of(struct locals *l, struct slot *s)
 
 	memcpy(regs, fn->regs, sizeof(*regs) * fn->nregs);
 	regs[fn->nregs] = (struct reg){.name = function_symbol(fn, s->symbol)->name,
+		.number = NONE,
 		.type = s->bytes == 8 ? MOD_b64 : MOD_b32,
 		.bits = (uint8_t)(8 * s->bytes),
 		.vector = 1,

@@ -22,7 +22,7 @@ void build_body_begin(struct build *b)
 {
 	uint32_t n = b->module->functions[b->fn->index].ninsns;
 
-	scope_init(&b->scope, b->arena, b->names, b->fn, n);
+	scope_init(&b->scope, b->arena, b->names, b->fn);
 	scope_open(&b->scope); /* parameters; the body is the same block (ISA 5.4) */
 	b->fn->module = b->module;
 	b->fn->insns = ARENA_UNSET(b->arena, struct insn, n); /* as many as the scan has counted */

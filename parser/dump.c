@@ -21,6 +21,13 @@ static void print_name(const struct module *module, uint32_t name, FILE *out)
 		print_slice(names_text(module->names, name), out);
 }
 
+static void print_reg(const struct function *fn, uint32_t id, FILE *out)
+{
+	print_name(fn->module, fn->regs[id].name, out);
+	if (fn->regs[id].number != NONE)
+		fprintf(out, "%" PRIu32, fn->regs[id].number);
+}
+
 static const char *kind_text(int kind)
 {
 	switch (kind) {
@@ -184,7 +191,7 @@ static void print_leaf(const struct function *fn, const struct operand *o, FILE 
 		fputc('_', out);
 		break;
 	case OPERAND_REG:
-		print_name(module, fn->regs[o->id].name, out);
+		print_reg(fn, o->id, out);
 		if (o->component)
 			fprintf(out, ".%c", o->component);
 		print_offset(o->imm, out);
@@ -260,7 +267,7 @@ void dump_insn(const struct function *fn, const struct insn *insn, FILE *out)
 {
 	if (insn->guard != NONE) {
 		fprintf(out, "@%s", insn->guard_negated ? "!" : "");
-		print_name(fn->module, fn->regs[insn->guard].name, out);
+		print_reg(fn, insn->guard, out);
 		fputc(' ', out);
 	}
 	if (insn->op == OP_UNKNOWN) {

@@ -112,7 +112,8 @@ struct insn {
 };
 
 struct reg {
-	uint32_t name;  /* name id (for dumps; %r<4> gives %r0 .. %r3) */
+	uint32_t name;  /* name id; one of a range `%r<4>`: of `%r` */
+	uint32_t number; /* in its range, or NONE */
 	uint16_t type;  /* enum modifier of its type: MOD_b32, MOD_pred ... */
 	uint8_t bits;   /* 1 for .pred, 8, 16, 32, 64, 128 */
 	uint8_t vector; /* 1, 2, 4 */

@@ -81,25 +81,18 @@ static bool must_be_label(const struct build *b)
 	return is_branch(b) && (build_op(b) == OP_bra || b->nstack > 0);
 }
 
-static void resolve(struct build *b, struct pending *pending, struct slice base, struct slice whole)
+/* Makes the operand what the name means; it stays a name where nothing but a label may have it. */
+static void resolve(struct build *b, struct operand *operand, struct slice base, struct slice whole)
 {
-	struct resolved found =
-		scope_find_name(&b->scope, pending->operand.id, base.text, base.size);
-	struct operand *operand = &pending->operand;
+	struct resolved found = scope_find(&b->scope, base.text, base.size);
+	uint32_t symbol = found.kind == RESOLVED_NOTHING
+				  ? module_find_symbol(b->module, base.text, base.size)
+				  : NONE;
 
-	if (found.kind == RESOLVED_REG) {
-		operand->kind = OPERAND_REG;
+	if (found.kind != RESOLVED_NOTHING) {
+		operand->kind = found.kind == RESOLVED_REG ? OPERAND_REG : OPERAND_SYMBOL;
 		operand->id = found.id;
-		return;
-	}
-	if (found.kind == RESOLVED_SYMBOL) {
-		operand->kind = OPERAND_SYMBOL;
-		operand->id = found.id;
-		return;
-	}
-	uint32_t symbol = module_find_symbol(b->module, base.text, base.size);
-
-	if (symbol != NONE) {
+	} else if (symbol != NONE) {
 		operand->kind = OPERAND_SYMBOL;
 		operand->id = symbol;
 	} else if (base.text[0] == '%') {
@@ -117,9 +110,10 @@ static void reference(struct build *b, struct slice base, struct slice component
 	struct pending *pending = build_push(b, OPERAND_NAME, at);
 
 	b->nstack--; /* while looking: the operands before this one */
-	pending->operand.id = name_id(b, base);
 	if (!must_be_label(b))
-		resolve(b, pending, base, whole);
+		resolve(b, &pending->operand, base, whole);
+	if (pending->operand.kind == OPERAND_NAME)
+		pending->operand.id = name_id(b, base);
 	b->nstack++;
 	if (pending->operand.kind != OPERAND_SPECIAL)
 		pending->operand.component = component_of(component);

@@ -6,6 +6,7 @@
  * bison's tables cost several times what the walk does.
  */
 #include "parser/build.h"
+#include "parser/short_name.h"
 
 #include <endian.h>
 #include <string.h>
@@ -86,15 +87,6 @@ static void number(struct walk *w)
 		build_unary(w->b, '-', span_from(w, begin));
 }
 
-#define EACH_BYTE UINT64_C(0x0101010101010101)
-
-/* 0x80 in each byte of ASCII that lies in [lo, hi]. */
-static uint64_t bytes_within(uint64_t word, unsigned char lo, unsigned char hi)
-{
-	return (word + EACH_BYTE * (0x80u - lo)) & ~(word + EACH_BYTE * (0x7fu - hi)) &
-	       EACH_BYTE * 0x80;
-}
-
 /* How many bytes of the word, from its lowest on, are letters, digits or `_`, `%` in front. */
 static uint32_t name_length(uint64_t word)
 {
@@ -106,10 +98,10 @@ static uint32_t name_length(uint64_t word)
 		       : (uint32_t)__builtin_ctzll(~follows & EACH_BYTE * 0x80) / 8;
 }
 
-/* Most operands are registers that were named before, in less than eight bytes. */
-static bool known_register(struct walk *w, struct operand *o)
+/* Most operands are registers of a range, with names of less than eight bytes. */
+static bool numbered_register(struct walk *w, struct operand *o)
 {
-	const struct build *b = w->b;
+	struct build *b = w->b;
 	uint64_t word;
 
 	if (*w->p != '%' || b->lexer.end - w->p < 8 || w->branches)
@@ -120,7 +112,7 @@ static bool known_register(struct walk *w, struct operand *o)
 
 	if (n == 8 || w->p[n] == '.' || w->p[n] == '$')
 		return false;
-	uint32_t reg = scope_recall(&b->scope, word & ((UINT64_C(1) << 8 * n) - 1), 0);
+	uint32_t reg = scope_find_numbered(&b->scope, first_bytes(word, n), n);
 
 	if (reg == NONE)
 		return false;
@@ -140,7 +132,7 @@ static void name(struct walk *w)
 {
 	struct pending known = {0};
 
-	if (known_register(w, &known.operand)) {
+	if (numbered_register(w, &known.operand)) {
 		ARENA_PUSH(w->b->arena, w->b->stack, w->b->nstack, w->b->stack_cap, known);
 		return;
 	}
@@ -174,7 +166,7 @@ static void group(struct walk *w, const char *begin, enum operand_kind kind, cha
 		do {
 			struct operand known;
 
-			if (known_register(w, &known)) {
+			if (numbered_register(w, &known)) {
 				ARENA_PUSH(b->arena, b->fn->operands, b->fn->noperands,
 					b->operands_cap, known);
 			} else {

@@ -7,19 +7,16 @@
 #include "parser/scope.h"
 #include "parser/words.h"
 
-#include <endian.h>
 #include <string.h>
 
-enum { RECENT_LEAST = 4, RECENT_MOST = 12 }; /* bits of the hash */
+enum { RANGE_REGS_FIRST = 6 }; /* binary logarithm of places */
 
-void scope_init(struct scope *scope, struct arena *arena, struct names *names, struct function *fn,
-	uint32_t ninsns)
+void scope_init(
+	struct scope *scope, struct arena *arena, struct names *names, struct function *fn)
 {
-	*scope = (struct scope){.arena = arena, .names = names, .fn = fn};
-	scope->recent_bits = RECENT_LEAST;
-	while (scope->recent_bits < RECENT_MOST && ninsns >> scope->recent_bits)
-		scope->recent_bits++;
-	scope->recent = ARENA_NEW(arena, struct recent, 1u << scope->recent_bits);
+	*scope = (struct scope){
+		.arena = arena, .names = names, .fn = fn, .range_regs_bits = RANGE_REGS_FIRST};
+	scope->range_regs = ARENA_NEW(arena, struct range_reg, 1u << RANGE_REGS_FIRST);
 	names_forget(names);
 }
 
@@ -32,56 +29,6 @@ static uint32_t name_id(struct scope *scope, const char *text, size_t size)
 	return name;
 }
 
-static bool packs(size_t size)
-{
-	return size > 0 && size <= sizeof(((struct recent *)0)->text);
-}
-
-static uint64_t load(const char *p, size_t size)
-{
-	uint64_t word = 0;
-
-	memcpy(&word, p, size);
-	return le64toh(word);
-}
-
-/* The text without a read beyond its ends: two loads that overlap, the second shifted into place.
- */
-static struct recent packed(const char *text, size_t size)
-{
-	if (size > 8)
-		return (struct recent){
-			.text = {load(text, 8), load(text + size - 8, 8) >> 8 * (16 - size)}};
-	if (size >= 4)
-		return (struct recent){
-			.text = {load(text, 4) | load(text + size - 4, 4) >> 8 * (8 - size) << 32,
-				0}};
-	return (struct recent){.text = {load(text, 1) | load(text + size / 2, 1) << 8 * (size / 2) |
-						load(text + size - 1, 1) << 8 * (size - 1),
-				       0}};
-}
-
-static void remember(struct scope *scope, const char *text, size_t size, uint32_t reg)
-{
-	if (!packs(size))
-		return;
-	struct recent r = packed(text, size);
-
-	r.reg = reg;
-	r.generation = scope->generation;
-	*scope_recent(scope, r.text[0], r.text[1]) = r;
-}
-
-/* The name means something else from here on. */
-static void forget(struct scope *scope, const char *text, size_t size)
-{
-	if (!packs(size))
-		return;
-	struct recent r = packed(text, size);
-
-	*scope_recent(scope, r.text[0], r.text[1]) = (struct recent){.text = {0, 0}};
-}
-
 static uint32_t local_of(struct scope *scope, uint32_t name)
 {
 	uint32_t local = names_mark(scope->names, name, NAMES_LOCAL);
@@ -89,7 +36,7 @@ static uint32_t local_of(struct scope *scope, uint32_t name)
 	if (local != NONE)
 		return local;
 	local = scope->nlocals;
-	struct local_name fresh = {name, NONE, NONE, NONE, NONE};
+	struct local_name fresh = {name, NONE, NONE, NONE};
 
 	ARENA_PUSH(scope->arena, scope->locals, scope->nlocals, scope->locals_cap, fresh);
 	names_set_mark(scope->names, name, NAMES_LOCAL, local);
@@ -157,12 +104,34 @@ void scope_close(struct scope *scope, uint32_t **table_entries)
 	while (scope->nbindings > block.nbindings) {
 		struct binding *binding = &scope->bindings[--scope->nbindings];
 
-		struct slice name = names_text(scope->names, scope->locals[binding->local].name);
-
-		scope->generation += binding->kind == BINDING_RANGE;
 		scope->locals[binding->local].binding = binding->previous;
-		forget(scope, name.text, name.size);
 	}
+}
+
+/* A name is declared by itself: it may hide a register of a range. A range that comes later hides it. */
+static void note_alone(struct scope *scope, const char *text, size_t size)
+{
+	struct numbered_name name;
+
+	if (size > SHORT_NAME_MOST ||
+		!short_name_split(short_name(text, size), (uint32_t)size, &name))
+		return;
+	for (uint32_t i = 0; i < scope->nprefixes; i++)
+		if (scope->prefixes[i].text == name.prefix)
+			scope->prefixes[i].hidden = true;
+}
+
+static void note_prefix(struct scope *scope, const char *text, size_t size, uint32_t local)
+{
+	if (size >= SHORT_NAME_MOST || scope->nprefixes == SHORT_PREFIXES)
+		return;
+	uint64_t prefix = short_name(text, size);
+
+	for (uint32_t i = 0; i < scope->nprefixes; i++)
+		if (scope->prefixes[i].text == prefix)
+			return;
+	scope->prefixes[scope->nprefixes++] =
+		(struct short_prefix){prefix, local, false};
 }
 
 static void bind(struct scope *scope, const char *text, size_t size, struct binding binding)
@@ -173,16 +142,17 @@ static void bind(struct scope *scope, const char *text, size_t size, struct bind
 	binding.previous = local->binding;
 	local->binding = scope->nbindings;
 	ARENA_PUSH(scope->arena, scope->bindings, scope->nbindings, scope->bindings_cap, binding);
-	scope->generation += binding.kind == BINDING_RANGE;
-	forget(scope, text, size);
+	if (binding.kind == BINDING_RANGE)
+		note_prefix(scope, text, size, binding.local);
+	else
+		note_alone(scope, text, size);
 }
 
-static uint32_t new_reg(
-	struct scope *scope, uint32_t name, enum modifier type, uint8_t bits, uint8_t vector)
+static uint32_t new_reg(struct scope *scope, struct reg reg)
 {
 	struct function *fn = scope->fn;
-	struct reg reg = {name, (uint16_t)type, bits, vector, fn->nregs};
 
+	reg.base = fn->nregs;
 	ARENA_PUSH(scope->arena, fn->regs, fn->nregs, scope->regs_cap, reg);
 	return fn->nregs - 1;
 }
@@ -191,7 +161,11 @@ void scope_add_reg(
 	struct scope *scope, const char *text, size_t size, enum modifier type, uint8_t vector)
 {
 	uint8_t bits = (uint8_t)modifier_type_bits(type);
-	uint32_t reg = new_reg(scope, name_id(scope, text, size), type, bits, vector);
+	uint32_t reg = new_reg(scope, (struct reg){.name = name_id(scope, text, size),
+					      .number = NONE,
+					      .type = (uint16_t)type,
+					      .bits = bits,
+					      .vector = vector});
 
 	bind(scope, text, size,
 		(struct binding){.kind = BINDING_REG, .id = reg, .bits = bits, .vector = vector});
@@ -199,7 +173,11 @@ void scope_add_reg(
 
 uint32_t scope_new_reg(struct scope *scope, const char *text, size_t size, enum modifier type)
 {
-	return new_reg(scope, name_id(scope, text, size), type, (uint8_t)modifier_type_bits(type), 1);
+	return new_reg(scope, (struct reg){.name = name_id(scope, text, size),
+				      .number = NONE,
+				      .type = (uint16_t)type,
+				      .bits = (uint8_t)modifier_type_bits(type),
+				      .vector = 1});
 }
 
 void scope_add_range(struct scope *scope, const char *text, size_t size, uint64_t count,
@@ -237,15 +215,14 @@ static uint32_t find_range(struct scope *scope, const char *text, size_t prefix,
 struct numbered {	  /* the name of a register of a range, taken apart */
 	uint32_t binding; /* NONE: no range has it */
 	uint32_t number;
-	size_t prefix;
 };
 
 /* `%r12` is number 12 of `%r` or, where prefixes end in digits, number 2 of `%r1`. The innermost
- * wins, which is the one bound last. */
+ * wins, which is the one bound last. Assemblers read `%r05` as `%r5` [measured]. */
 static struct numbered find_ranges(struct scope *scope, const char *text, size_t size)
 {
 	uint64_t number = 0, power = 1;
-	struct numbered best = {NONE, 0, 0};
+	struct numbered best = {NONE, 0};
 
 	for (size_t prefix = size - 1; prefix > 0; prefix--, power *= 10) {
 		char c = text[prefix];
@@ -260,72 +237,97 @@ static struct numbered find_ranges(struct scope *scope, const char *text, size_t
 		uint32_t found = find_range(scope, text, prefix, number);
 
 		if (found != NONE && (best.binding == NONE || found > best.binding))
-			best = (struct numbered){found, (uint32_t)number, prefix};
+			best = (struct numbered){found, (uint32_t)number};
 	}
 	return best;
 }
 
-/* Assemblers read `%r05` as `%r5` [measured]. */
-static uint32_t canonical(struct scope *scope, const char *text, size_t size,
-	struct numbered numbered, uint32_t local)
+/* Where the register is, or would be. */
+static struct range_reg *range_reg_place(const struct scope *scope, uint32_t range, uint32_t number)
 {
-	if (text[numbered.prefix] != '0' || size - numbered.prefix == 1)
-		return local;
-	uint32_t name = names_add_numbered(scope->names, text, numbered.prefix, numbered.number);
+	uint64_t hash = ((uint64_t)range << 32 | number) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t mask = (1u << scope->range_regs_bits) - 1;
+	uint32_t i = (uint32_t)(hash >> (64 - scope->range_regs_bits));
+	struct range_reg *place = &scope->range_regs[i];
 
-	if (name == NONE)
-		longjmp(*scope->arena->on_failure, 1);
-	return local_of(scope, name);
+	while (place->reg && (place->number != number || place->range != range))
+		place = &scope->range_regs[i = (i + 1) & mask];
+	return place;
 }
 
-static uint32_t range_instance(struct scope *scope, uint32_t local, uint32_t binding)
+static void double_range_regs(struct scope *scope)
+{
+	struct range_reg *old = scope->range_regs;
+	uint32_t n = 1u << scope->range_regs_bits;
+
+	scope->range_regs_bits++;
+	scope->range_regs = ARENA_NEW(scope->arena, struct range_reg, 2 * (size_t)n);
+	for (uint32_t i = 0; i < n; i++)
+		if (old[i].reg)
+			*range_reg_place(scope, old[i].range, old[i].number) = old[i];
+	ARENA_GIVE_BACK(scope->arena, old, n);
+}
+
+/* The register of that number, made when first named. */
+static uint32_t range_reg(struct scope *scope, uint32_t binding, uint32_t number)
 {
 	const struct binding *range = &scope->bindings[binding];
-	uint32_t i = scope->locals[local].instance;
+	struct range_reg *place = range_reg_place(scope, range->id, number);
 
-	while (i != NONE && scope->instances[i].range != range->id)
-		i = scope->instances[i].previous;
-	if (i == NONE) {
-		uint32_t reg = new_reg(
-			scope, scope->locals[local].name, range->type, range->bits, range->vector);
-		struct instance fresh = {range->id, reg, scope->locals[local].instance, NONE, NONE};
+	if (place->reg)
+		return place->reg - 1;
+	uint32_t reg = new_reg(scope, (struct reg){.name = scope->locals[range->local].name,
+					      .number = number,
+					      .type = range->type,
+					      .bits = range->bits,
+					      .vector = range->vector});
 
-		i = scope->ninstances;
-		ARENA_PUSH(scope->arena, scope->instances, scope->ninstances, scope->instances_cap,
-			fresh);
-		scope->locals[local].instance = i;
+	*place = (struct range_reg){range->id, number, reg + 1};
+	if (++scope->nrange_regs == 1u << (scope->range_regs_bits - 1))
+		double_range_regs(scope);
+	return reg;
+}
+
+uint32_t scope_find_numbered(struct scope *scope, uint64_t text, uint32_t n)
+{
+	struct numbered_name name;
+
+	if (scope->digit_prefixes || !short_name_split(text, n, &name))
+		return NONE;
+	for (uint32_t i = 0; i < scope->nprefixes; i++) {
+		const struct short_prefix *prefix = &scope->prefixes[i];
+
+		if (prefix->text != name.prefix)
+			continue;
+		uint32_t b = scope->locals[prefix->local].binding;
+
+		return !prefix->hidden && b != NONE && scope->bindings[b].kind == BINDING_RANGE &&
+				       name.number < scope->bindings[b].count
+			       ? range_reg(scope, b, name.number)
+			       : NONE;
 	}
-	return i;
+	return NONE;
 }
 
 struct resolved scope_find(struct scope *scope, const char *text, size_t size)
 {
-	return scope_find_name(scope, name_id(scope, text, size), text, size);
-}
+	uint32_t reg = size > SHORT_NAME_MOST
+			       ? NONE
+			       : scope_find_numbered(
+					 scope, short_name(text, size), (uint32_t)size);
 
-static struct resolved find_name(struct scope *scope, uint32_t name, const char *text, size_t size)
-{
-	uint32_t local = local_of(scope, name);
-	uint32_t newest = scope->locals[local].instance;
-
-	if (newest != NONE && scope->instances[newest].generation == scope->generation &&
-		scope->instances[newest].plain == scope->locals[local].binding)
-		return (struct resolved){RESOLVED_REG, scope->instances[newest].reg};
-	uint32_t plain = scope->locals[local].binding;
+	if (reg != NONE)
+		return (struct resolved){RESOLVED_REG, reg};
 	struct numbered range = find_ranges(scope, text, size);
+	uint32_t name = names_find(scope->names, text, size);
+	uint32_t local = name == NONE ? NONE : names_mark(scope->names, name, NAMES_LOCAL);
+	uint32_t plain = local == NONE ? NONE : scope->locals[local].binding;
 
 	while (plain != NONE && scope->bindings[plain].kind == BINDING_RANGE)
 		plain = scope->bindings[plain].previous;
-	if (range.binding != NONE && (plain == NONE || range.binding > plain)) {
-		uint32_t own = canonical(scope, text, size, range, local);
-		uint32_t i = range_instance(scope, own, range.binding);
-
-		if (own == local) { /* the right answer for this spelling */
-			scope->instances[i].generation = scope->generation;
-			scope->instances[i].plain = scope->locals[local].binding;
-		}
-		return (struct resolved){RESOLVED_REG, scope->instances[i].reg};
-	}
+	if (range.binding != NONE && (plain == NONE || range.binding > plain))
+		return (struct resolved){
+			RESOLVED_REG, range_reg(scope, range.binding, range.number)};
 	if (plain == NONE)
 		return (struct resolved){RESOLVED_NOTHING, NONE};
 	const struct binding *binding = &scope->bindings[plain];
@@ -334,21 +336,11 @@ static struct resolved find_name(struct scope *scope, uint32_t name, const char 
 		binding->kind == BINDING_REG ? RESOLVED_REG : RESOLVED_SYMBOL, binding->id};
 }
 
-struct resolved scope_find_name(struct scope *scope, uint32_t name, const char *text, size_t size)
-{
-	struct resolved found = find_name(scope, name, text, size);
-
-	if (found.kind == RESOLVED_REG)
-		remember(scope, text, size, found.id);
-	return found;
-}
-
 void scope_end(struct scope *scope)
 {
-	ARENA_GIVE_BACK(scope->arena, scope->recent, 1u << scope->recent_bits);
 	ARENA_GIVE_BACK(scope->arena, scope->locals, scope->locals_cap);
 	ARENA_GIVE_BACK(scope->arena, scope->bindings, scope->bindings_cap);
-	ARENA_GIVE_BACK(scope->arena, scope->instances, scope->instances_cap);
+	ARENA_GIVE_BACK(scope->arena, scope->range_regs, 1u << scope->range_regs_bits);
 	ARENA_GIVE_BACK(scope->arena, scope->references, scope->references_cap);
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "parser/ir.h"
+#include "parser/short_name.h"
 
 enum binding_kind { BINDING_REG, BINDING_RANGE, BINDING_SYMBOL };
 
@@ -25,14 +26,19 @@ struct local_name { /* what a name means here and now */
 	uint32_t binding;   /* innermost, or NONE */
 	uint32_t label;	    /* last definition in the open blocks, or NONE */
 	uint32_t reference; /* newest unsettled label reference, or NONE */
-	uint32_t instance;  /* newest register of a range with this name, or NONE */
 };
 
-struct instance { /* register `%r5` of a range `%r<10>` */
-	uint32_t range, reg, previous;
-	/* This was the right answer: then it still is while no range has come or gone and the
-	 * name's own binding, which lies below the range's, is the same. */
-	uint32_t generation, plain;
+struct range_reg { /* register `%r5` of a range `%r<10>` */
+	uint32_t range, number;
+	uint32_t reg; /* one more than its id; 0: a free place */
+};
+
+enum { SHORT_PREFIXES = 8 };
+
+struct short_prefix { /* of some range of the body, as an integer (short_name.h) */
+	uint64_t text;
+	uint32_t local;
+	bool hidden; /* perhaps, by a name that is declared by itself: `%r5` behind `%r<10>` */
 };
 
 struct reference { /* a name that a label may still settle */
@@ -47,12 +53,6 @@ struct open_block {
 	uint32_t nbindings, nlabels, nreferences; /* when it was opened */
 };
 
-/* A register's name of up to 16 bytes as it was found last, zeros behind it. */
-struct recent {
-	uint64_t text[2];
-	uint32_t reg, generation;
-};
-
 struct scope {
 	struct arena *arena;
 	struct names *names;
@@ -61,8 +61,10 @@ struct scope {
 	uint32_t nlocals, locals_cap;
 	struct binding *bindings;
 	uint32_t nbindings, bindings_cap;
-	struct instance *instances;
-	uint32_t ninstances, instances_cap;
+	struct range_reg *range_regs; /* hashed; a power of two of places, half of them free */
+	uint32_t nrange_regs, range_regs_bits;
+	struct short_prefix prefixes[SHORT_PREFIXES]; /* the first ones */
+	uint32_t nprefixes;
 	struct reference *references;
 	uint32_t nreferences, references_cap;
 	uint32_t *open_labels, *hidden_labels; /* labels of the open blocks, and what each hides */
@@ -70,10 +72,6 @@ struct scope {
 	struct open_block *blocks;
 	uint32_t nblocks, blocks_cap;
 	uint32_t nscopes, nranges;
-	uint32_t generation; /* counts ranges that came and went */
-	struct recent
-		*recent; /* by hash of the text; a declaration of the same name empties its place */
-	uint32_t recent_bits; /* of the hash */
 	bool digit_prefixes;  /* a range's prefix ends in a digit: `%r1<4>` */
 	uint32_t regs_cap, labels_cap;
 };
@@ -83,8 +81,7 @@ struct resolved {
 	uint32_t id;
 };
 
-/* `ninsns`: of the body, more or less. */
-void scope_init(struct scope *, struct arena *, struct names *, struct function *, uint32_t ninsns);
+void scope_init(struct scope *, struct arena *, struct names *, struct function *);
 void scope_open(struct scope *);
 /* Closes the innermost block; `table_entries` has the entries of each table, to be written. */
 void scope_close(struct scope *, uint32_t **table_entries);
@@ -100,25 +97,8 @@ void scope_add_range(struct scope *, const char *text, size_t size, uint64_t cou
 	enum modifier type, uint8_t vector);
 void scope_add_symbol(struct scope *, const char *text, size_t size, uint32_t symbol);
 struct resolved scope_find(struct scope *, const char *text, size_t size);
-/* The same where the name's number is known. */
-struct resolved scope_find_name(struct scope *, uint32_t name, const char *text, size_t size);
-/* Where a text is kept. */
-static inline struct recent *scope_recent(const struct scope *scope, uint64_t first, uint64_t rest)
-{
-	uint64_t hash = (first ^ rest << 7) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &scope->recent[hash >> (64 - scope->recent_bits)];
-}
-/* The register that was found under the text of these two words, if nothing has come between that
- * could change it, or NONE. */
-static inline uint32_t scope_recall(const struct scope *scope, uint64_t first, uint64_t rest)
-{
-	const struct recent *r = scope_recent(scope, first, rest);
-
-	return r->text[0] == first && r->text[1] == rest && r->generation == scope->generation
-		       ? r->reg
-		       : NONE;
-}
+/* The register of a range that a name of n bytes (short_name.h) means, or NONE: scope_find knows. */
+uint32_t scope_find_numbered(struct scope *, uint64_t name, uint32_t n);
 /* Adds a label before the instruction that comes next; false when the block has one of that name.
  */
 bool scope_add_label(
