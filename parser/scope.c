@@ -108,6 +108,11 @@ void scope_close(struct scope *scope, uint32_t **table_entries)
 	}
 }
 
+static struct short_prefix *prefix_place(struct scope *scope, uint64_t prefix)
+{
+	return &scope->prefixes[prefix * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PREFIX_BITS)];
+}
+
 /* A name is declared by itself: it may hide a register of a range. A range that comes later hides it. */
 static void note_alone(struct scope *scope, const char *text, size_t size)
 {
@@ -116,22 +121,21 @@ static void note_alone(struct scope *scope, const char *text, size_t size)
 	if (size > SHORT_NAME_MOST ||
 		!short_name_split(short_name(text, size), (uint32_t)size, &name))
 		return;
-	for (uint32_t i = 0; i < scope->nprefixes; i++)
-		if (scope->prefixes[i].text == name.prefix)
-			scope->prefixes[i].hidden = true;
+	struct short_prefix *prefix = prefix_place(scope, name.prefix);
+
+	if (prefix->text == name.prefix)
+		prefix->hidden = true;
 }
 
 static void note_prefix(struct scope *scope, const char *text, size_t size, uint32_t local)
 {
-	if (size >= SHORT_NAME_MOST || scope->nprefixes == SHORT_PREFIXES)
+	if (size >= SHORT_NAME_MOST)
 		return;
-	uint64_t prefix = short_name(text, size);
+	uint64_t name = short_name(text, size);
+	struct short_prefix *prefix = prefix_place(scope, name);
 
-	for (uint32_t i = 0; i < scope->nprefixes; i++)
-		if (scope->prefixes[i].text == prefix)
-			return;
-	scope->prefixes[scope->nprefixes++] =
-		(struct short_prefix){prefix, local, false};
+	if (!prefix->text)
+		*prefix = (struct short_prefix){name, local, false};
 }
 
 static void bind(struct scope *scope, const char *text, size_t size, struct binding binding)
@@ -294,19 +298,15 @@ uint32_t scope_find_numbered(struct scope *scope, uint64_t text, uint32_t n)
 
 	if (scope->digit_prefixes || !short_name_split(text, n, &name))
 		return NONE;
-	for (uint32_t i = 0; i < scope->nprefixes; i++) {
-		const struct short_prefix *prefix = &scope->prefixes[i];
+	const struct short_prefix *prefix = prefix_place(scope, name.prefix);
 
-		if (prefix->text != name.prefix)
-			continue;
-		uint32_t b = scope->locals[prefix->local].binding;
+	if (prefix->text != name.prefix || prefix->hidden)
+		return NONE;
+	uint32_t b = scope->locals[prefix->local].binding;
+	bool holds = b != NONE && scope->bindings[b].kind == BINDING_RANGE &&
+		     name.number < scope->bindings[b].count;
 
-		return !prefix->hidden && b != NONE && scope->bindings[b].kind == BINDING_RANGE &&
-				       name.number < scope->bindings[b].count
-			       ? range_reg(scope, b, name.number)
-			       : NONE;
-	}
-	return NONE;
+	return holds ? range_reg(scope, b, name.number) : NONE;
 }
 
 struct resolved scope_find(struct scope *scope, const char *text, size_t size)

@@ -33,9 +33,9 @@ struct range_reg { /* register `%r5` of a range `%r<10>` */
 	uint32_t reg; /* one more than its id; 0: a free place */
 };
 
-enum { SHORT_PREFIXES = 8 };
+enum { PREFIX_BITS = 4 };
 
-struct short_prefix { /* of some range of the body, as an integer (short_name.h) */
+struct short_prefix { /* of a range, as an integer (short_name.h); 0: a free place */
 	uint64_t text;
 	uint32_t local;
 	bool hidden; /* perhaps, by a name that is declared by itself: `%r5` behind `%r<10>` */
@@ -63,8 +63,7 @@ struct scope {
 	uint32_t nbindings, bindings_cap;
 	struct range_reg *range_regs; /* hashed; a power of two of places, half of them free */
 	uint32_t nrange_regs, range_regs_bits;
-	struct short_prefix prefixes[SHORT_PREFIXES]; /* the first ones */
-	uint32_t nprefixes;
+	struct short_prefix prefixes[1 << PREFIX_BITS]; /* by hash; the first to come has the place */
 	struct reference *references;
 	uint32_t nreferences, references_cap;
 	uint32_t *open_labels, *hidden_labels; /* labels of the open blocks, and what each hides */
