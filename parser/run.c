@@ -6,9 +6,8 @@
  * bison's tables cost several times what the walk does.
  */
 #include "parser/build.h"
-#include "parser/short_name.h"
+#include "parser/numbered_name.h"
 
-#include <endian.h>
 #include <string.h>
 
 struct walk {
@@ -87,32 +86,18 @@ static void number(struct walk *w)
 		build_unary(w->b, '-', span_from(w, begin));
 }
 
-/* How many bytes of the word, from its lowest on, are letters, digits or `_`, `%` in front. */
-static uint32_t name_length(uint64_t word)
-{
-	uint64_t follows = bytes_within(word, '0', '9') | bytes_within(word, '_', '_') |
-			   bytes_within(word | EACH_BYTE * 0x20, 'a', 'z') | 0x80;
-
-	return follows == EACH_BYTE * 0x80
-		       ? 8
-		       : (uint32_t)__builtin_ctzll(~follows & EACH_BYTE * 0x80) / 8;
-}
-
-/* Most operands are registers of a range, with names of less than eight bytes. */
+/* Most operands are registers of a range. */
 static bool numbered_register(struct walk *w, struct operand *o)
 {
-	struct build *b = w->b;
-	uint64_t word;
+	struct numbered_name name;
 
-	if (*w->p != '%' || b->lexer.end - w->p < 8 || w->branches)
+	if (*w->p != '%' || w->branches)
 		return false;
-	memcpy(&word, w->p, sizeof(word));
-	word = le64toh(word);
-	uint32_t n = name_length(word);
+	size_t n = numbered_name_read(w->p, &name);
 
-	if (n == 8 || w->p[n] == '.' || w->p[n] == '$')
+	if (n == 0 || is_follow(w->p[n]) || w->p[n] == '.')
 		return false;
-	uint32_t reg = scope_find_numbered(&b->scope, first_bytes(word, n), n);
+	uint32_t reg = scope_find_numbered(&w->b->scope, name);
 
 	if (reg == NONE)
 		return false;

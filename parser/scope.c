@@ -105,12 +105,20 @@ void scope_close(struct scope *scope, uint32_t **table_entries)
 		struct binding *binding = &scope->bindings[--scope->nbindings];
 
 		scope->locals[binding->local].binding = binding->previous;
+		ARENA_GIVE_BACK(scope->arena, binding->regs, binding->nregs);
 	}
 }
 
-static struct short_prefix *prefix_place(struct scope *scope, uint64_t prefix)
+static struct prefix *prefix_place(struct scope *scope, uint64_t prefix)
 {
 	return &scope->prefixes[prefix * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PREFIX_BITS)];
+}
+
+static bool is_numbered_name(const char *text, size_t size, struct numbered_name *name)
+{
+	size_t n = numbered_name_read(text, name);
+
+	return n > 0 && n == size;
 }
 
 /* A name is declared by itself: it may hide a register of a range. A range that comes later hides it. */
@@ -118,10 +126,9 @@ static void note_alone(struct scope *scope, const char *text, size_t size)
 {
 	struct numbered_name name;
 
-	if (size > SHORT_NAME_MOST ||
-		!short_name_split(short_name(text, size), (uint32_t)size, &name))
+	if (!is_numbered_name(text, size, &name))
 		return;
-	struct short_prefix *prefix = prefix_place(scope, name.prefix);
+	struct prefix *prefix = prefix_place(scope, name.prefix);
 
 	if (prefix->text == name.prefix)
 		prefix->hidden = true;
@@ -129,13 +136,13 @@ static void note_alone(struct scope *scope, const char *text, size_t size)
 
 static void note_prefix(struct scope *scope, const char *text, size_t size, uint32_t local)
 {
-	if (size >= SHORT_NAME_MOST)
+	if (size > SHORT_PREFIX)
 		return;
-	uint64_t name = short_name(text, size);
-	struct short_prefix *prefix = prefix_place(scope, name);
+	uint64_t name = short_prefix(text, size);
+	struct prefix *prefix = prefix_place(scope, name);
 
 	if (!prefix->text)
-		*prefix = (struct short_prefix){name, local, false};
+		*prefix = (struct prefix){name, local, false};
 }
 
 static void bind(struct scope *scope, const char *text, size_t size, struct binding binding)
@@ -273,9 +280,8 @@ static void double_range_regs(struct scope *scope)
 }
 
 /* The register of that number, made when first named. */
-static uint32_t range_reg(struct scope *scope, uint32_t binding, uint32_t number)
+static uint32_t hashed_range_reg(struct scope *scope, const struct binding *range, uint32_t number)
 {
-	const struct binding *range = &scope->bindings[binding];
 	struct range_reg *place = range_reg_place(scope, range->id, number);
 
 	if (place->reg)
@@ -292,15 +298,39 @@ static uint32_t range_reg(struct scope *scope, uint32_t binding, uint32_t number
 	return reg;
 }
 
-uint32_t scope_find_numbered(struct scope *scope, uint64_t text, uint32_t n)
+/* Numbers are mostly dense, so that a table of them pays; it grows with the questions that it would have
+ * answered. */
+static void keep_by_number(
+	struct scope *scope, struct binding *range, uint32_t number, uint32_t reg)
 {
-	struct numbered_name name;
+	if (number >= range->nregs && range->nasked++ > number / 16) {
+		uint32_t n = 2 * range->nregs > number ? 2 * range->nregs : number + 1;
 
-	if (scope->digit_prefixes || !short_name_split(text, n, &name))
-		return NONE;
-	const struct short_prefix *prefix = prefix_place(scope, name.prefix);
+		range->regs = arena_grow(scope->arena, range->regs,
+			range->nregs * sizeof(*range->regs), n * sizeof(*range->regs));
+		range->nregs = n;
+	}
+	if (number < range->nregs)
+		range->regs[number] = reg + 1;
+}
 
-	if (prefix->text != name.prefix || prefix->hidden)
+static uint32_t range_reg(struct scope *scope, uint32_t binding, uint32_t number)
+{
+	struct binding *range = &scope->bindings[binding];
+
+	if (number < range->nregs && range->regs[number])
+		return range->regs[number] - 1;
+	uint32_t reg = hashed_range_reg(scope, range, number);
+
+	keep_by_number(scope, range, number, reg);
+	return reg;
+}
+
+uint32_t scope_find_numbered(struct scope *scope, struct numbered_name name)
+{
+	const struct prefix *prefix = prefix_place(scope, name.prefix);
+
+	if (prefix->text != name.prefix || prefix->hidden || scope->digit_prefixes)
 		return NONE;
 	uint32_t b = scope->locals[prefix->local].binding;
 	bool holds = b != NONE && scope->bindings[b].kind == BINDING_RANGE &&
@@ -311,10 +341,10 @@ uint32_t scope_find_numbered(struct scope *scope, uint64_t text, uint32_t n)
 
 struct resolved scope_find(struct scope *scope, const char *text, size_t size)
 {
-	uint32_t reg = size > SHORT_NAME_MOST
-			       ? NONE
-			       : scope_find_numbered(
-					 scope, short_name(text, size), (uint32_t)size);
+	struct numbered_name numbered;
+	uint32_t reg = is_numbered_name(text, size, &numbered)
+			       ? scope_find_numbered(scope, numbered)
+			       : NONE;
 
 	if (reg != NONE)
 		return (struct resolved){RESOLVED_REG, reg};

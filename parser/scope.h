@@ -7,7 +7,7 @@
 #pragma once
 
 #include "parser/ir.h"
-#include "parser/short_name.h"
+#include "parser/numbered_name.h"
 
 enum binding_kind { BINDING_REG, BINDING_RANGE, BINDING_SYMBOL };
 
@@ -18,7 +18,10 @@ struct binding {
 	uint32_t local;	   /* the name */
 	uint32_t previous; /* binding that this one hides, or NONE */
 	uint32_t id;	   /* register, symbol; a range: its own number */
-	uint64_t count;	   /* of a range */
+	/* of a range: */
+	uint64_t count;
+	uint32_t *regs; /* [number], one more than the id; 0: ask range_regs */
+	uint32_t nregs, nasked;
 };
 
 struct local_name { /* what a name means here and now */
@@ -35,7 +38,7 @@ struct range_reg { /* register `%r5` of a range `%r<10>` */
 
 enum { PREFIX_BITS = 4 };
 
-struct short_prefix { /* of a range, as an integer (short_name.h); 0: a free place */
+struct prefix { /* of a range, as an integer (numbered_name.h); 0: a free place */
 	uint64_t text;
 	uint32_t local;
 	bool hidden; /* perhaps, by a name that is declared by itself: `%r5` behind `%r<10>` */
@@ -63,7 +66,7 @@ struct scope {
 	uint32_t nbindings, bindings_cap;
 	struct range_reg *range_regs; /* hashed; a power of two of places, half of them free */
 	uint32_t nrange_regs, range_regs_bits;
-	struct short_prefix prefixes[1 << PREFIX_BITS]; /* by hash; the first to come has the place */
+	struct prefix prefixes[1 << PREFIX_BITS]; /* by hash; the first to come has the place */
 	struct reference *references;
 	uint32_t nreferences, references_cap;
 	uint32_t *open_labels, *hidden_labels; /* labels of the open blocks, and what each hides */
@@ -96,8 +99,8 @@ void scope_add_range(struct scope *, const char *text, size_t size, uint64_t cou
 	enum modifier type, uint8_t vector);
 void scope_add_symbol(struct scope *, const char *text, size_t size, uint32_t symbol);
 struct resolved scope_find(struct scope *, const char *text, size_t size);
-/* The register of a range that a name of n bytes (short_name.h) means, or NONE: scope_find knows. */
-uint32_t scope_find_numbered(struct scope *, uint64_t name, uint32_t n);
+/* The register of a range that the name means, or NONE: scope_find knows. */
+uint32_t scope_find_numbered(struct scope *, struct numbered_name);
 /* Adds a label before the instruction that comes next; false when the block has one of that name.
  */
 bool scope_add_label(

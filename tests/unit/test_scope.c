@@ -17,7 +17,7 @@ enum { ROUNDS = 3000, STEPS = 60, DEPTH = 6 };
 
 static const char *const PREFIXES[] = {"%r", "%rd", "p", "%r1", "%rdlong", "a_name_that_is_long", "_", "$", "R2D"};
 static const char *const NUMBERS[] = {"0", "1", "5", "05", "00", "12", "012", "99", "4096", "99999", "1000000",
-	"4294967295", "4294967296", "000000000000000001", "0000000000000000001", ""};
+	"999999999", "1000000000", "4294967295", "4294967296", "000000000000000001", "0000000000000000001", ""};
 
 struct declared {
 	char text[64];
@@ -160,33 +160,47 @@ static void test_registers_are_those_of_the_innermost_declaration(void **state)
 	}
 }
 
-static void test_short_names_are_split(void **state)
+static void test_numbered_names_are_split(void **state)
 {
+	static const struct {
+		const char *text;
+		size_t n; /* 0: none */
+		uint64_t prefix;
+		uint32_t number;
+	} rows[] = {
+		{"%r0", 3, '%' | 'r' << 8, 0},
+		{"%r10,", 4, '%' | 'r' << 8, 10},
+		{"x999999999", 10, 'x', 999999999},
+		{"_7_", 2, '_', 7},
+		{"$Rz12.x", 5, '$' | 'R' << 8 | 'z' << 16, 12},
+		{"%abcdef1", 8, UINT64_C(0x66656463626125), 1},
+		{.text = "%abcdefg1"},
+		{.text = "x1000000000"},
+		{.text = "%r"},
+		{.text = "%r01"},
+		{.text = "%r00"},
+		{.text = "%r_1"},
+		{.text = "_"},
+		{.text = "%@1"},
+		{.text = "%{1"},
+		{.text = "%`1"},
+		{.text = "%[1"},
+	};
+
 	(void)state;
-	for (uint32_t i = 0; i < 100000; i += i < 2000 ? 1 : 7) {
-		char text[16];
-		uint32_t n = (uint32_t)snprintf(text, sizeof(text), "%s%u", i % 3 ? "%r" : "x", i);
-		struct numbered_name name;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct numbered_name name = {0, 0};
 
-		assert_true(n <= SHORT_NAME_MOST);
-		assert_true(short_name_split(short_name(text, n), n, &name));
-		assert_int_equal(name.number, i);
-		assert_true(name.prefix == (i % 3 ? '%' | 'r' << 8 : 'x'));
-	}
-	static const char *const none[] = {"%r", "x", "_", "12", "%r01", "%r00", "r1x", "%rd:", "1/"};
-
-	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
-		struct numbered_name name;
-
-		assert_false(short_name_split(
-			short_name(none[i], strlen(none[i])), (uint32_t)strlen(none[i]), &name));
+		assert_int_equal(numbered_name_read(rows[i].text, &name), rows[i].n);
+		assert_true(name.prefix == rows[i].prefix);
+		assert_int_equal(name.number, rows[i].number);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_short_names_are_split),
+		cmocka_unit_test(test_numbered_names_are_split),
 		cmocka_unit_test(test_registers_are_those_of_the_innermost_declaration),
 	};
 
