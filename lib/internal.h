@@ -72,6 +72,10 @@ struct job {
 	const struct module *labelled;
 	struct inlined *labels;
 	uint32_t nlabels;
+	/* Of the function whose name was asked for last, and its text: see place.c */
+	const struct module *named_in;
+	uint32_t named;
+	const char *name_text;
 };
 
 /* The public result with all that it owns. */
@@ -107,3 +111,5 @@ void describe(struct job *, const struct finding *, uint32_t number,
 	struct fencepost_finding *, const struct fencepost_result *);
 /* printf to a text on the arena. */
 const char *text_format(struct arena *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A copy of a text, which has no NUL in it. */
+const char *text_copy(struct arena *, struct slice);

@@ -14,9 +14,13 @@
 const char *function_text(struct job *job, const struct module *module, uint32_t function)
 {
 	uint32_t symbol = module->functions[function].symbol;
-	struct slice name = names_text(module->names, module->symbols[symbol].name);
 
-	return text_format(&job->keep, "%.*s", (int)name.size, name.text);
+	if (job->name_text && job->named_in == module && job->named == function)
+		return job->name_text;
+	job->named_in = module;
+	job->named = function;
+	return job->name_text = text_copy(
+		       &job->keep, names_text(module->names, module->symbols[symbol].name));
 }
 
 const char *change_text(struct job *job, const struct text_change *change)
@@ -142,9 +146,9 @@ void place_publish(struct job *job, const struct module *module, const struct pl
 		.end = place->at.end,
 		.opcode_begin = place->opcode.begin,
 		.opcode_end = place->opcode.end,
-		.opcode = text_format(&job->keep, "%.*s",
-			(int)(place->opcode.end - place->opcode.begin),
-			job->source.text + place->opcode.begin),
+		.opcode =
+			text_copy(&job->keep, (struct slice){job->source.text + place->opcode.begin,
+						      place->opcode.end - place->opcode.begin}),
 		.function = function_text(job, module, place->kernel_function)};
 	if (place->source.file)
 		publish_source(job, module, place, out);

@@ -41,6 +41,15 @@ const char *text_format(struct arena *arena, const char *fmt, ...)
 	return text;
 }
 
+const char *text_copy(struct arena *arena, struct slice from)
+{
+	char *text = arena_alloc_unset(arena, from.size + 1);
+
+	memcpy(text, from.text, from.size);
+	text[from.size] = 0;
+	return text;
+}
+
 static const struct place *primary(const struct finding *finding)
 {
 	bool async_first =
@@ -83,10 +92,15 @@ static void publish_pairs(
 {
 	struct fencepost_pair *pairs = ARENA_NEW(p->arena, struct fencepost_pair, from->npairs + 1);
 
-	for (uint32_t i = 0; i < from->npairs; i++)
+	for (uint32_t i = 0; i < from->npairs; i++) {
+		const struct result_pair *pair = &from->pairs[i];
+		bool again = i && pair[-1].generic_at == pair->generic_at; /* they are sorted */
+
 		pairs[i] = (struct fencepost_pair){
-			source_line(&p->job->source, from->pairs[i].generic_at),
-			source_line(&p->job->source, from->pairs[i].async_at)};
+			again ? pairs[i - 1].generic_line
+			      : source_line(&p->job->source, pair->generic_at),
+			source_line(&p->job->source, pair->async_at)};
+	}
 	to->pairs = pairs;
 	to->npairs = from->npairs;
 }
@@ -426,8 +440,8 @@ static void merge_mutation(struct publisher *p, struct fencepost_mutation **list
 	*one = (struct fencepost_mutation){.line = source_line(&p->job->source, begin),
 		.column = source_column(&p->job->source, begin),
 		.kernel = function_text(p->job, root->module, root->result.function),
-		.text = text_format(p->arena, "%.*s", (int)(from->fence.at.end - begin),
-			p->job->source.text + begin),
+		.text = text_copy(p->arena,
+			(struct slice){p->job->source.text + begin, from->fence.at.end - begin}),
 		.verdict = from->verdict};
 	for (uint32_t i = 0; i < *n; i++)
 		if (list[i]->line == one->line && list[i]->column == one->column) {
