@@ -15,18 +15,6 @@ static int by_number(uint32_t a, uint32_t b)
 	return a < b ? -1 : a > b;
 }
 
-static int by_opcode(const struct function *fn, uint32_t a, uint32_t b)
-{
-	if (a == NONE || b == NONE)
-		return by_number(a == NONE, b == NONE);
-	const struct span *x = &fn->insns[a].opcode_at, *y = &fn->insns[b].opcode_at;
-	uint32_t n = x->end - x->begin, m = y->end - y->begin;
-	const char *text = fn->module->source->text;
-	int order = memcmp(text + x->begin, text + y->begin, n < m ? n : m);
-
-	return order ? order : by_number(n, m);
-}
-
 static uint32_t offset_of(const struct function *fn, uint32_t insn)
 {
 	return insn == NONE ? NONE : fn->insns[insn].at.begin;
@@ -47,9 +35,9 @@ static int by_group(const struct item *x, const struct item *y)
 	if (!order)
 		order = by_number(x->async_block, y->async_block);
 	if (!order && x->fence == NONE)
-		order = by_opcode(fn, x->generic, y->generic);
+		order = by_number(x->generic_opcode, y->generic_opcode);
 	if (!order && x->fence == NONE)
-		order = by_opcode(fn, x->async, y->async);
+		order = by_number(x->async_opcode, y->async_opcode);
 	return order;
 }
 
@@ -370,6 +358,15 @@ static void count_left(const struct analysis_view *view, struct kernel_result *r
 				      !edge_suppressed(view->unit, &view->flow->edges[i]);
 }
 
+static uint32_t count_groups(const struct items *items)
+{
+	uint32_t n = items->n != 0;
+
+	for (uint32_t i = 1; i < items->n; i++)
+		n += by_group(&items->v[i - 1], &items->v[i]) != 0;
+	return n;
+}
+
 void findings_build(const struct analysis_view *view, struct hint_map *hints, struct arena *keep,
 	struct kernel_result *result)
 {
@@ -377,10 +374,10 @@ void findings_build(const struct analysis_view *view, struct hint_map *hints, st
 	struct arena *scratch = view->unit->arena;
 
 	items_collect(&items);
-	prints_init(&items.prints, view->unit->fn, scratch);
+	items_number(&items);
 	if (items.n)
 		qsort(items.v, items.n, sizeof(*items.v), by_item);
-	result->findings = ARENA_NEW(keep, struct finding, items.n + 1);
+	result->findings = ARENA_UNSET(keep, struct finding, count_groups(&items) + 1);
 	uint32_t *of_edge = ARENA_NEW(scratch, uint32_t, view->flow->nedges + 1);
 
 	memset(of_edge, 0xff, sizeof(*of_edge) * ((size_t)view->flow->nedges + 1));

@@ -27,11 +27,11 @@ struct print { /* of one instruction: its text, register numbers and constants l
 struct prints {
 	const struct function *fn;
 	struct arena *arena;
-	struct print *of; /* by instruction */
-	char *bytes;	  /* room for the text under way */
+	const uint32_t *number; /* by instruction that is asked about */
+	struct print *of;       /* by number */
+	char *bytes;	        /* room for the text under way */
 	size_t room;
 };
-void prints_init(struct prints *, const struct function *, struct arena *);
 /* Hashes what the text of an instruction says. */
 uint64_t fingerprint_insn(struct prints *, uint64_t seed, uint32_t insn);
 #define FINGERPRINT_SEED UINT64_C(0xcbf29ce484222325)

@@ -58,43 +58,70 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Letters, digits, `_`, `$`, `%`: a bit for each byte. */
-static bool in_name(char c)
-{
-	static const uint64_t bits[4] = {
-		UINT64_C(0x03ff003000000000), UINT64_C(0x07fffffe87fffffe), 0, 0};
-	unsigned char i = (unsigned char)c;
+/* clang-format off */
+/* By byte: blank, digit, another one of a name (letters, `_`, `$`, `%`), or neither. */
+static const char kinds[256] =
+	".........bbbbb.." "................"
+	"b...nn.........." "dddddddddd......"
+	".nnnnnnnnnnnnnnn" "nnnnnnnnnnn....n"
+	".nnnnnnnnnnnnnnn" "nnnnnnnnnnn.....";
+/* clang-format on */
 
-	return bits[i / 64] >> (i % 64) & 1;
+static char kind_of(char c)
+{
+	return kinds[(unsigned char)c];
 }
 
-/* The end of the comment or blanks at i; i itself if there are none. */
-static size_t skip_blanks(const char *s, size_t i, size_t n)
+static bool in_name(char c)
 {
-	for (;;) {
-		size_t from = i;
+	return kind_of(c) >= 'd';
+}
 
-		while (i < n && isspace((unsigned char)s[i]))
-			i++;
-		if (i + 1 < n && s[i] == '/' && s[i + 1] == '/')
-			while (i < n && s[i] != '\n')
-				i++;
-		if (i + 1 < n && s[i] == '/' && s[i + 1] == '*') {
-			i += 2;
-			while (i + 1 < n && !(s[i] == '*' && s[i + 1] == '/'))
-				i++;
-			i = i + 2 < n ? i + 2 : n;
-		}
-		if (i == from)
-			return i;
+/* The end of the blank or comment at i; i itself if there is none. */
+static size_t skip_blank(const char *s, size_t i, size_t n)
+{
+	if (kind_of(s[i]) == 'b')
+		return i + 1;
+	if (s[i] != '/' || i + 1 == n)
+		return i;
+	if (s[i + 1] == '/') {
+		const char *end = memchr(s + i, '\n', n - i);
+
+		return end ? (size_t)(end - s) : n;
 	}
+	if (s[i + 1] != '*')
+		return i;
+	for (i += 2; i + 1 < n && !(s[i] == '*' && s[i + 1] == '/'); i++)
+		;
+	return i + 2 < n ? i + 2 : n;
+}
+
+#define INTERNAL_LEAST 12 /* bytes of `10_INTERNAL_' */
+
+/* A name without its parts that change with each change of the file. */
+static size_t put_name(char *out, const char *s, size_t from, size_t end)
+{
+	size_t n = 0;
+
+	if (end - from < INTERNAL_LEAST) {
+		while (from < end)
+			out[n++] = s[from++];
+		return n;
+	}
+	while (from < end) {
+		size_t internal = is_digit(s[from]) ? skip_internal(s, from, end) : from;
+
+		out[n++] = internal > from ? '@' : s[from];
+		from = internal > from ? internal : from + 1;
+	}
+	return n;
 }
 
 static char *scratch(struct prints *prints, size_t size)
 {
 	if (size > prints->room) {
 		prints->room = 2 * size;
-		prints->bytes = arena_alloc(prints->arena, prints->room);
+		prints->bytes = arena_alloc_unset(prints->arena, prints->room);
 	}
 	return prints->bytes;
 }
@@ -107,50 +134,37 @@ static struct slice normal_text(struct prints *prints, const struct span *at)
 	size_t i = at->begin, n = 0;
 	char *out = scratch(prints, 2 * (size_t)(at->end - at->begin));
 
-	while ((i = skip_blanks(s, i, at->end)) < at->end) {
-		size_t from = i;
+	while (i < at->end) {
+		size_t from = i, end; /* end: behind the last byte that is no digit */
 
 		if (!in_name(s[i])) {
-			out[n++] = s[i++];
+			i = skip_blank(s, i, at->end);
+			if (i == from)
+				out[n++] = s[i++];
 			continue;
 		}
-		while (i < at->end && in_name(s[i]))
-			i++;
+		for (end = i; i < at->end && in_name(s[i]); i++)
+			if (kind_of(s[i]) != 'd')
+				end = i + 1;
 		if (is_digit(s[from])) {
 			out[n++] = '#';
 			continue;
 		}
-		size_t end = i;
-
-		if (s[from] == '%')
-			while (end > from && is_digit(s[end - 1]))
-				end--;
-		while (from < end) {
-			size_t internal = is_digit(s[from]) ? skip_internal(s, from, end) : from;
-
-			out[n++] = internal > from ? '@' : s[from];
-			from = internal > from ? internal : from + 1;
-		}
+		n += put_name(out + n, s, from, s[from] == '%' ? end : i);
 		out[n++] = 0;
 	}
-	char *copy = arena_alloc(prints->arena, n + 1);
+	char *copy = arena_alloc_unset(prints->arena, n + 1);
 
 	if (n)
 		memcpy(copy, out, n);
 	return (struct slice){copy, n};
 }
 
-void prints_init(struct prints *prints, const struct function *fn, struct arena *arena)
-{
-	*prints = (struct prints){
-		.fn = fn, .arena = arena, .of = ARENA_NEW(arena, struct print, fn->ninsns + 1)};
-}
-
 uint64_t fingerprint_insn(struct prints *prints, uint64_t seed, uint32_t insn)
 {
 	if (insn == NONE)
 		return mix(seed, 0);
-	struct print *print = &prints->of[insn];
+	struct print *print = &prints->of[prints->number[insn]];
 
 	if (print->text.text && print->seed == seed)
 		return print->hash;

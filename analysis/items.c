@@ -5,6 +5,8 @@
  */
 #include "analysis/items.h"
 
+#include <stdlib.h>
+
 enum rule edge_rule(const struct edge *edge)
 {
 	if (edge->space == SPACE_GLOBAL)
@@ -25,7 +27,8 @@ bool edge_suppressed(const struct unit *unit, const struct edge *edge)
 {
 	const struct access *v = unit->accesses.v;
 
-	if (edge->more) /* a hint on the two that stand for their groups says nothing of the others */
+	if (edge->more) /* a hint on the two that stand for their groups says nothing of the others
+			 */
 		return edge->hinted;
 	return unit->leave &&
 	       ((unit->leave[v[edge->generic].insn] | unit->leave[v[edge->async].insn]) &
@@ -82,6 +85,7 @@ static void add(struct items *items, struct item item)
 static void add_edges(struct items *items)
 {
 	const struct analysis_view *view = items->view;
+	uint32_t u = 0; /* both lists are by edge */
 
 	for (uint32_t i = 0; i < view->flow->nedges; i++) {
 		const struct edge *edge = &view->flow->edges[i];
@@ -96,7 +100,7 @@ static void add_edges(struct items *items)
 			.fence = NONE,
 			.edge = i};
 
-		for (uint32_t u = 0; u < view->plan->nunfixable; u++)
+		for (; u < view->plan->nunfixable && view->plan->unfixable[u].edge <= i; u++)
 			if (view->plan->unfixable[u].edge == i)
 				item.unfixable = view->plan->unfixable[u].reason;
 		add(items, item);
@@ -254,6 +258,67 @@ void items_collect(struct items *items)
 	add_fences(items);
 	add_checks(items);
 	add_unknown(items);
+}
+
+/* ---- their instructions ---- */
+
+static int by_opcode(const void *x, const void *y, void *items)
+{
+	const struct function *fn = ((const struct items *)items)->view->unit->fn;
+	const struct span *a = &fn->insns[*(const uint32_t *)x].opcode_at,
+			  *b = &fn->insns[*(const uint32_t *)y].opcode_at;
+	uint32_t n = a->end - a->begin, m = b->end - b->begin;
+	const char *text = fn->module->source->text;
+	int order = memcmp(text + a->begin, text + b->begin, n < m ? n : m);
+
+	return order ? order : (n > m) - (n < m);
+}
+
+/* The instructions that items name, each once; `number` of each is 1 + its place in the list. */
+static struct ids list_insns(const struct items *items, uint32_t *number)
+{
+	struct arena *arena = items->view->unit->arena;
+	uint32_t *v = NULL, n = 0, cap = 0;
+
+	for (uint32_t i = 0; i < items->n; i++) {
+		uint32_t of[] = {items->v[i].generic, items->v[i].async, items->v[i].fence};
+
+		for (uint32_t k = 0; k < sizeof(of) / sizeof(*of); k++) {
+			if (of[k] == NONE || number[of[k]])
+				continue;
+			ARENA_PUSH(arena, v, n, cap, of[k]);
+			number[of[k]] = n;
+		}
+	}
+	return (struct ids){v, n};
+}
+
+void items_number(struct items *items)
+{
+	const struct function *fn = items->view->unit->fn;
+	struct arena *arena = items->view->unit->arena;
+	uint32_t *number = ARENA_NEW(arena, uint32_t, fn->ninsns + 1);
+	struct ids named = list_insns(items, number);
+	uint32_t *v = ARENA_UNSET(arena, uint32_t, named.n + 1);
+	uint32_t *rank = ARENA_NEW(arena, uint32_t, named.n + 1); /* by number */
+
+	items->prints = (struct prints){.fn = fn,
+		.arena = arena,
+		.number = number,
+		.of = ARENA_NEW(arena, struct print, named.n + 1)};
+	if (!named.n)
+		return;
+	memcpy(v, named.v, sizeof(*v) * named.n);
+	qsort_r(v, named.n, sizeof(*v), by_opcode, items);
+	for (uint32_t i = 1; i < named.n; i++)
+		rank[number[v[i]]] =
+			rank[number[v[i - 1]]] + (by_opcode(&v[i - 1], &v[i], items) != 0);
+	for (uint32_t i = 0; i < items->n; i++) {
+		struct item *item = &items->v[i];
+
+		item->generic_opcode = item->generic == NONE ? NONE : rank[number[item->generic]];
+		item->async_opcode = item->async == NONE ? NONE : rank[number[item->async]];
+	}
 }
 
 void findings_named(const struct analysis_view *view, struct bits named)

@@ -10,6 +10,7 @@ struct item { /* one edge or report before grouping */
 	bool cross_cta, waiting_side;
 	uint32_t generic, async, fence; /* instructions or NONE */
 	uint32_t generic_block, async_block;
+	uint32_t generic_opcode, async_opcode; /* the order of their texts; set by items_number */
 	uint32_t edge;                  /* index of the flow's edge, or NONE */
 	uint32_t hint;                  /* index of the use that suppresses it, or NONE */
 	const char *detail, *unfixable;
@@ -23,10 +24,12 @@ struct items {
 	struct hint_map *hints;
 	struct item *v;
 	uint32_t n, cap;
-	struct prints prints;
+	struct prints prints; /* of the instructions that they name */
 };
 
 /* The instruction of an access. */
 uint32_t item_insn(const struct unit *, uint32_t access);
 /* Appends all items of the view; marks the hints that suppress one as used. */
 void items_collect(struct items *);
+/* Gets ready for comparing items and for their fingerprints. */
+void items_number(struct items *);
