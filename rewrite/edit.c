@@ -82,7 +82,7 @@ struct slice edit_apply(const struct source *source, struct edits *edits)
 		size += edits->v[i].text.size -
 			(edits->v[i].replace.end - edits->v[i].replace.begin);
 	struct ranked *v = sorted(edits);
-	char *text = arena_alloc(edits->arena, size + 1), *to = text;
+	char *text = arena_alloc_unset(edits->arena, size + 1), *to = text;
 
 	for (uint32_t i = 0; i < edits->n; i++) {
 		const struct edit *edit = &v[i].edit;
