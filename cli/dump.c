@@ -227,8 +227,7 @@ static bool dump_analysed(struct source *source, struct dump *dump, bool color)
 		.error = "out of memory"};
 
 	settings_select(dump->settings, &options);
-	bool good = run_observed(&options, source->name, source->text, source->size, &observer,
-			    &file.result) == FENCEPOST_OK;
+	bool good = run_observed(&options, source, &observer, &file.result) == FENCEPOST_OK;
 
 	print_diagnostics(stderr, &file, color, false);
 	if (good && !dump->roots)

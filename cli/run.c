@@ -81,8 +81,8 @@ static void *work_on(void *context, uint32_t i)
 	snprintf(work->anchor, sizeof(work->anchor), "f%u", i);
 	work->page.anchor = work->anchor;
 	work->file.page = html ? &work->page : NULL;
-	enum fencepost_status status = run_observed(&run->options, work->file.name,
-		work->source.text, work->source.size, html ? &observer : NULL, &work->file.result);
+	enum fencepost_status status = run_observed(
+		&run->options, &work->source, html ? &observer : NULL, &work->file.result);
 
 	if (status == FENCEPOST_NO_MEMORY || status == FENCEPOST_BAD_OPTIONS)
 		read_error(work, status == FENCEPOST_NO_MEMORY ? "out of memory"

@@ -139,13 +139,22 @@ static void job_free(struct job *job)
 	arena_free(&job->scratch);
 }
 
+/* The text stays where it is as long as the job. */
+static void job_borrow(struct job *job, struct slice text)
+{
+	job->source = (struct source){.name = job->name,
+		.text = (char *)(uintptr_t)text.text,
+		.size = (uint32_t)text.size,
+		.borrowed = true};
+}
+
 /* From the text to the changes of all roots. */
-static void job_run(struct job *job, const char *ptx, size_t size)
+static void job_run(struct job *job)
 {
 	job->names = names_new();
 	if (!job->names)
 		longjmp(*job->out_of_memory, 1);
-	if (source_copy(&job->source, job->name, ptx, size, &job->diags) &&
+	if (!job->diags.errors &&
 		parse_modules(&job->source, &job->keep, job->names, &job->modules, &job->diags))
 		for (uint32_t i = 0; i < job->modules.n; i++)
 			analyse_module(job, &job->modules.v[i]);
@@ -167,7 +176,8 @@ struct job *job_again(struct job *job, struct slice text)
 	again->analysis = job->analysis;
 	again->of = job;
 	job->again = again;
-	job_run(again, text.text, text.size);
+	job_borrow(again, text);
+	job_run(again);
 	return again;
 }
 
@@ -177,12 +187,12 @@ void job_end_again(struct job *job)
 	job->again = NULL;
 }
 
-static void run_passes(struct box *box, const char *ptx, size_t size)
+static void run_passes(struct box *box)
 {
 	struct job *job = &box->job;
 
 	box->result.status = FENCEPOST_BAD_INPUT;
-	job_run(job, ptx, size);
+	job_run(job);
 	if (!job->diags.errors) {
 		box->result.status = FENCEPOST_OK;
 		settle_changes(job);
@@ -208,36 +218,58 @@ void fencepost_free(struct fencepost_result *result)
 	free(box);
 }
 
-enum fencepost_status run_observed(const struct fencepost_options *options, const char *name,
-	const char *ptx, size_t size, const struct analysis_observer *observer,
+/* What a call is given, apart from its options. */
+struct input {
+	const char *name;
+	struct slice ptx;
+	bool stays; /* it has a NUL behind it, and is there as long as the result */
+	const struct analysis_observer *observer;
+};
+
+static enum fencepost_status run(const struct fencepost_options *options, const struct input *input,
 	struct fencepost_result **out)
 {
 	struct box *box = calloc(1, sizeof(*box));
 	struct fencepost_options *full;
+	struct job *job;
 
 	*out = NULL;
 	if (!box)
 		return FENCEPOST_NO_MEMORY;
-	job_start(&box->job, NULL, &box->out_of_memory);
+	job = &box->job;
+	job_start(job, NULL, &box->out_of_memory);
 	if (setjmp(box->out_of_memory)) {
 		fencepost_free(&box->result);
 		return FENCEPOST_NO_MEMORY;
 	}
-	full = ARENA_NEW(&box->job.keep, struct fencepost_options, 1);
-	if (!options_analysis(options, full, &box->job.analysis)) {
+	full = ARENA_NEW(&job->keep, struct fencepost_options, 1);
+	if (!options_analysis(options, full, &job->analysis)) {
 		fencepost_free(&box->result);
 		return FENCEPOST_BAD_OPTIONS;
 	}
-	box->job.options = full;
-	box->job.observer = observer;
-	box->job.name = text_format(&box->job.keep, "%s", name);
-	run_passes(box, ptx, size);
+	job->options = full;
+	job->observer = input->observer;
+	job->name = text_format(&job->keep, "%s", input->name);
+	if (input->stays)
+		job_borrow(job, input->ptx);
+	else
+		source_copy(&job->source, job->name, input->ptx.text, input->ptx.size, &job->diags);
+	run_passes(box);
 	*out = &box->result;
 	return box->result.status;
+}
+
+enum fencepost_status run_observed(const struct fencepost_options *options,
+	const struct source *source, const struct analysis_observer *observer,
+	struct fencepost_result **result)
+{
+	return run(options,
+		&(struct input){source->name, {source->text, source->size}, true, observer},
+		result);
 }
 
 enum fencepost_status fencepost_run(const struct fencepost_options *options, const char *name,
 	const char *ptx, size_t size, struct fencepost_result **result)
 {
-	return run_observed(options, name, ptx, size, NULL, result);
+	return run(options, &(struct input){name, {ptx, size}, false, NULL}, result);
 }

@@ -85,9 +85,9 @@ struct box {
 	jmp_buf out_of_memory;
 };
 
-/* As fencepost_run, with an observer; the text of `dump` is the caller's own. */
-enum fencepost_status run_observed(const struct fencepost_options *, const char *name, const char *ptx,
-	size_t size, const struct analysis_observer *, struct fencepost_result **);
+/* As fencepost_run, with an observer, or NULL; the text is not copied and stays as long as the result. */
+enum fencepost_status run_observed(const struct fencepost_options *, const struct source *,
+	const struct analysis_observer *, struct fencepost_result **);
 
 /* Whether a function, or what stands at an offset, is part of a root. */
 bool root_runs(const struct root *, uint32_t function);
