@@ -44,6 +44,8 @@ void context_find_controls(struct values *vs)
 {
 	const struct cfg *cfg = vs->cfg;
 
+	vs->contexts = ARENA_NEW(vs->arena, struct kept_context *, cfg->n + 1);
+	vs->outdated = 1;
 	vs->control = ARENA_NEW(vs->arena, uint32_t, cfg->n + 1);
 	vs->entry = ARENA_NEW(vs->arena, uint32_t, cfg->n + 1);
 	for (uint32_t b = 0; b < cfg->n; b++) {
@@ -58,8 +60,18 @@ void context_find_controls(struct values *vs)
 
 #define SLICE_MAX 96 /* nodes; what follows from a predicate of more is not kept */
 
-/* The nodes that a predicate is computed from, through definitions; none: too many. */
-static struct ids find_slice(struct values *vs, uint32_t predicate)
+static void watch(struct values *vs, uint32_t node, uint32_t predicate)
+{
+	struct watch w = {predicate, vs->watch_of[node]};
+
+	if (!vs->nwatches) /* index 0 is none */
+		ARENA_PUSH(vs->arena, vs->watches, vs->nwatches, vs->watches_cap, w);
+	vs->watch_of[node] = vs->nwatches;
+	ARENA_PUSH(vs->arena, vs->watches, vs->nwatches, vs->watches_cap, w);
+}
+
+/* Has the nodes watched that a predicate is computed from, through definitions; false: too many. */
+static bool watch_slice(struct values *vs, uint32_t predicate)
 {
 	uint32_t v[SLICE_MAX], n = 1;
 
@@ -75,29 +87,31 @@ static struct ids find_slice(struct values *vs, uint32_t predicate)
 			if (k < n)
 				continue;
 			if (n == SLICE_MAX)
-				return (struct ids){NULL, 0};
+				return false;
 			v[n++] = vs->reads[i];
 		}
 	}
-	uint32_t *copy = ARENA_NEW(vs->arena, uint32_t, n);
-
-	memcpy(copy, v, sizeof(*v) * n);
 	for (uint32_t i = 0; i < n; i++)
-		vs->in_slice[v[i]] = true;
-	return (struct ids){copy, n};
+		watch(vs, v[i], predicate);
+	return true;
 }
 
-static bool is_current(const struct values *vs, struct implied *known, uint32_t half)
+void context_outdate(struct values *vs, uint32_t node)
 {
-	if (!known->looked[half])
-		return false;
-	if (known->checked[half] == vs->slice_clock)
-		return true;
-	for (uint32_t i = 0; i < known->slice.n; i++)
-		if (vs->changed[known->slice.v[i]] >= known->looked[half])
-			return false;
-	known->checked[half] = vs->slice_clock;
-	return true;
+	for (uint32_t w = vs->watch_of[node]; w; w = vs->watches[w].next) {
+		struct implied *known = vs->implied[vs->watches[w].predicate];
+
+		vs->outdated += known->current[0] || known->current[1];
+		known->current[0] = known->current[1] = false;
+	}
+}
+
+void context_outdate_all(struct values *vs)
+{
+	for (uint32_t i = 0; i < vs->nsolved; i++)
+		if (vs->implied[i])
+			vs->implied[i]->current[0] = vs->implied[i]->current[1] = false;
+	vs->outdated++;
 }
 
 void context_copy(struct context *context, const struct context *from)
@@ -126,33 +140,60 @@ static uint64_t mask_of(const struct constraint *v, uint32_t n)
 	return mask;
 }
 
-void context_add(struct values *vs, struct context *context, uint32_t predicate, bool holds)
+static bool is_same_constraint(const struct constraint *a, const struct constraint *b)
+{
+	return a->node == b->node && a->assumptions == b->assumptions && a->lo == b->lo &&
+	       a->hi == b->hi && a->bits == b->bits && a->is_signed == b->is_signed &&
+	       a->excludes == b->excludes;
+}
+
+static bool is_same(const struct implied *known, uint32_t half, const struct context *fresh)
+{
+	uint32_t i = 0;
+
+	if (!known->since[half] || known->n[half] != fresh->n)
+		return false;
+	while (i < fresh->n && is_same_constraint(&known->v[half][i], &fresh->v[i]))
+		i++;
+	return i == fresh->n;
+}
+
+static void derive(struct values *vs, struct implied *known, uint32_t predicate, bool holds)
+{
+	struct constraint room[CONTEXT_MAX];
+	struct context fresh = {.v = room};
+
+	context_derive(vs, &fresh, predicate, holds);
+	known->current[holds] = known->watched;
+	if (is_same(known, holds, &fresh))
+		return;
+	if (fresh.n > known->cap[holds]) {
+		known->cap[holds] = fresh.n;
+		known->v[holds] = ARENA_UNSET(vs->arena, struct constraint, fresh.n);
+	}
+	memcpy(known->v[holds], fresh.v, sizeof(*fresh.v) * fresh.n);
+	known->n[holds] = fresh.n;
+	known->mask[holds] = mask_of(fresh.v, fresh.n);
+	known->since[holds] = vs->clock;
+}
+
+static const struct implied *implied_by(struct values *vs, uint32_t predicate, bool holds)
 {
 	struct implied *known = vs->implied[predicate];
 
 	if (!known) {
 		known = vs->implied[predicate] = ARENA_NEW(vs->arena, struct implied, 1);
-		known->slice = find_slice(vs, predicate);
+		known->watched = watch_slice(vs, predicate);
 	}
-	if (!is_current(vs, known, holds)) {
-		struct constraint room[CONTEXT_MAX];
-		struct context fresh = {.v = room};
+	if (!known->current[holds])
+		derive(vs, known, predicate, holds);
+	return known;
+}
 
-		context_derive(vs, &fresh, predicate, holds);
-		known->mask[holds] = mask_of(fresh.v, fresh.n);
-		if (!known->slice.n) {
-			append(context, fresh.v, fresh.n, known->mask[holds]);
-			return;
-		}
-		if (fresh.n > known->cap[holds]) {
-			known->cap[holds] = fresh.n;
-			known->v[holds] = ARENA_NEW(vs->arena, struct constraint, fresh.n);
-		}
-		memcpy(known->v[holds], fresh.v, sizeof(*fresh.v) * fresh.n);
-		known->n[holds] = fresh.n;
-		known->looked[holds] = vs->clock + 1;
-		known->checked[holds] = vs->slice_clock;
-	}
+void context_add(struct values *vs, struct context *context, uint32_t predicate, bool holds)
+{
+	const struct implied *known = implied_by(vs, predicate, holds);
+
 	append(context, known->v[holds], known->n[holds], known->mask[holds]);
 }
 
@@ -203,28 +244,134 @@ bool context_matters(
 
 /* ---- places ---- */
 
-static void add_branch(struct values *vs, struct context *context, uint32_t branch, uint32_t to)
+struct condition { /* the predicate holds, or does not */
+	uint32_t predicate; /* or NONE */
+	bool holds;
+};
+
+static struct condition condition_of(const struct values *vs, uint32_t branch, uint32_t to)
 {
 	const struct insn *insn = &vs->fn->insns[branch];
 	const struct block *block = &vs->cfg->blocks[vs->cfg->block_of[branch]];
 	uint32_t guard = vs->ssa.guard_of[branch];
 	bool taken = insn->op == OP_bra && block->succ.v[0] == to;
 
-	if (guard != NONE && guard < vs->nsolved)
-		context_add(vs, context, guard, taken != insn->guard_negated);
+	return (struct condition){guard < vs->nsolved ? guard : NONE, taken != insn->guard_negated};
+}
+
+static void add_branch(struct values *vs, struct context *context, uint32_t branch, uint32_t to)
+{
+	struct condition c = condition_of(vs, branch, to);
+
+	if (c.predicate != NONE)
+		context_add(vs, context, c.predicate, c.holds);
+}
+
+/* ---- what holds in a block, kept ---- */
+
+#define KEPT_MOST (UINT32_C(1) << 16) /* constraints of all blocks together; 40 bytes each */
+
+static struct kept_context *kept_at(struct values *vs, uint32_t block)
+{
+	if (!vs->contexts[block])
+		vs->contexts[block] = ARENA_NEW(vs->arena, struct kept_context, 1);
+	return vs->contexts[block];
+}
+
+static uint32_t control_above(const struct values *vs, uint32_t block)
+{
+	return vs->control[vs->cfg->blocks[block].idom];
+}
+
+/* Brings up to date what follows from the branches that lead to a block, `steps` of them at the most, and when
+ * the latest became what it is. False: look again the next time, as some are not watched or left out. */
+static bool find_since(struct values *vs, uint32_t block, uint32_t steps, uint32_t *since)
+{
+	*since = 0;
+	if (block == NONE)
+		return true;
+	if (!steps)
+		return false;
+	struct kept_context *kept = kept_at(vs, block);
+
+	if (kept->seen == vs->outdated) {
+		*since = kept->since;
+		return true;
+	}
+	struct condition c = condition_of(vs, vs->entry[block], block);
+	const struct implied *own = c.predicate == NONE ? NULL : implied_by(vs, c.predicate, c.holds);
+	bool whole = find_since(vs, control_above(vs, block), steps - 1, since);
+
+	if (own && own->since[c.holds] > *since)
+		*since = own->since[c.holds];
+	whole = whole && (!own || own->watched);
+	if (whole || steps == CONTROLS_MAX) {
+		kept->since = *since;
+		kept->seen = whole ? vs->outdated : 0;
+	}
+	return whole;
+}
+
+static void make(struct values *vs, struct context *context, uint32_t block)
+{
+	context_copy(context, NULL);
+	for (uint32_t steps = 0; block != NONE && steps < CONTROLS_MAX && context->n < CONTEXT_MAX; steps++) {
+		add_branch(vs, context, vs->entry[block], block);
+		block = control_above(vs, block);
+	}
+}
+
+/* What is made where no more is kept. */
+static const struct context *passing(struct values *vs, const struct context *context)
+{
+	struct kept_context *last = kept_at(vs, vs->cfg->n);
+
+	if (!last->cap) {
+		last->cap = CONTEXT_MAX;
+		last->context.v = ARENA_UNSET(vs->arena, struct constraint, CONTEXT_MAX);
+	}
+	context_copy(&last->context, context);
+	return &last->context;
+}
+
+const struct context *context_of_block(struct values *vs, uint32_t block)
+{
+	static const struct context nothing;
+	struct constraint room[CONTEXT_MAX];
+	struct context fresh = {.v = room};
+	uint32_t control = vs->control[block], since;
+
+	if (control == NONE)
+		return &nothing;
+	find_since(vs, control, CONTROLS_MAX, &since);
+	struct kept_context *kept = kept_at(vs, control);
+
+	if (kept->made == since + 1)
+		return &kept->context;
+	make(vs, &fresh, control);
+	if (kept->cap < fresh.n) {
+		if (vs->ncontexts > KEPT_MOST)
+			return passing(vs, &fresh);
+		kept->cap = fresh.n;
+		kept->context.v = ARENA_UNSET(vs->arena, struct constraint, fresh.n);
+		vs->ncontexts += fresh.n;
+	}
+	context_copy(&kept->context, &fresh);
+	kept->made = since + 1;
+	return &kept->context;
+}
+
+uint32_t context_since(struct values *vs, uint32_t block)
+{
+	uint32_t since;
+
+	find_since(vs, vs->control[block], CONTROLS_MAX, &since);
+	return since;
 }
 
 void context_at_block(struct values *vs, uint32_t block, struct context *context)
 {
-	context->n = 0;
-	context->all = 0;
-	for (uint32_t b = vs->control[block], steps = 0; b != NONE && steps < CONTROLS_MAX;
-		steps++) {
-		if (context->n >= CONTEXT_MAX)
-			return;
-		add_branch(vs, context, vs->entry[b], b);
-		b = vs->control[vs->cfg->blocks[b].idom];
-	}
+	context_copy(context, context_of_block(vs, block));
 }
 
 uint32_t context_branch(const struct values *vs, uint32_t b)
@@ -249,6 +396,21 @@ void context_at_edge(struct values *vs, uint32_t from, uint32_t to, struct conte
 	if (context->n > CONTEXT_MAX - 12)
 		context->n = CONTEXT_MAX - 12;
 	add_branch(vs, context, branch, to);
+}
+
+uint32_t context_edge_since(struct values *vs, uint32_t from, uint32_t to)
+{
+	uint32_t branch = context_branch(vs, from), since = context_since(vs, from);
+
+	if (branch == NONE)
+		return since;
+	struct condition c = condition_of(vs, branch, to);
+
+	if (c.predicate == NONE)
+		return since;
+	uint32_t own = implied_by(vs, c.predicate, c.holds)->since[c.holds];
+
+	return own > since ? own : since;
 }
 
 struct value context_apply(const struct context *context, uint32_t node, struct value v)

@@ -242,7 +242,26 @@ struct value evaluate_definition(struct evaluation e, uint32_t node)
 	return v.base == BASE_NUMBER ? range_fit(v, op.bits) : v;
 }
 
-/* A phi joins its inputs, each under what holds on its way in. */
+/* What comes into a phi along way k, under what holds there. */
+static struct value evaluate_input(struct values *vs, const struct node *n, uint32_t k)
+{
+	uint32_t input = vs->ssa.inputs[n->input + k], fuel = 32;
+	uint32_t from = vs->cfg->blocks[n->block].pred.v[k];
+	struct kept_input *kept = &vs->kept_inputs[n->input + k];
+	struct constraint room[CONTEXT_MAX];
+	struct context context = {.v = room};
+
+	if (kept->looked > vs->fresh[input] &&
+		kept->looked > context_edge_since(vs, from, n->block))
+		return kept->v;
+	context_at_edge(vs, from, n->block, &context);
+	context_begin(vs, &context, 0);
+	kept->v = evaluate_register((struct evaluation){vs, &context, 6, &fuel}, input);
+	kept->looked = vs->clock + 1;
+	return kept->v;
+}
+
+/* A phi joins its inputs. */
 static struct value join_inputs(struct values *vs, uint32_t node, bool around)
 {
 	const struct node *n = &vs->ssa.nodes[node];
@@ -251,9 +270,7 @@ static struct value join_inputs(struct values *vs, uint32_t node, bool around)
 	uint32_t bits = node_bits(vs, node);
 
 	for (uint32_t i = 0; i < block->pred.n; i++) {
-		struct constraint room[CONTEXT_MAX];
-		struct context context = {.v = room};
-		uint32_t input = vs->ssa.inputs[n->input + i], fuel = 32;
+		uint32_t input = vs->ssa.inputs[n->input + i];
 
 		if (input >= vs->nsolved || range_is_empty(&vs->at[input]) ||
 			(!around && trips_is_back_edge(vs, n->block, i)))
@@ -261,12 +278,8 @@ static struct value join_inputs(struct values *vs, uint32_t node, bool around)
 		struct value v = vs->at[input];
 
 		if (!range_is_top(&v, bits) || vs->ssa.nodes[input].kind != NODE_DEF ||
-			insn_is_arithmetic(&vs->fn->insns[vs->ssa.nodes[input].insn])) {
-			context_at_edge(vs, block->pred.v[i], n->block, &context);
-			context_begin(vs, &context, 0);
-			v = evaluate_register((struct evaluation){vs, &context, 6, &fuel}, input);
-		}
-
+			insn_is_arithmetic(&vs->fn->insns[vs->ssa.nodes[input].insn]))
+			v = evaluate_input(vs, n, i);
 		out = values_join(vs, &out, &v, bits);
 		if (range_is_top(&out, bits))
 			break;

@@ -330,7 +330,7 @@ static bool has_form(struct values *vs, struct lockstep *l, const struct insn *i
 	return false;
 }
 
-static bool is_plain(const struct values *vs, const struct insn *insn)
+bool lockstep_is_plain(const struct values *vs, const struct insn *insn)
 {
 	if (insn->op != OP_add && insn->op != OP_sub && insn->op != OP_mad)
 		return true;
@@ -342,7 +342,7 @@ uint32_t lockstep_reads(struct values *vs, const struct insn *insn, uint32_t *no
 	struct lockstep l;
 	uint32_t n = 0;
 
-	if (is_plain(vs, insn) || !has_form(vs, &l, insn))
+	if (lockstep_is_plain(vs, insn) || !has_form(vs, &l, insn))
 		return 0;
 	for (uint32_t b = 0; b < l.nbases; b++)
 		if (l.bases[b].node != NONE)
@@ -368,7 +368,7 @@ bool lockstep_evaluate(struct evaluation e, const struct insn *insn, struct valu
 	struct values *vs = e.values;
 	struct lockstep l;
 
-	if (is_plain(vs, insn) || !has_form(vs, &l, insn))
+	if (lockstep_is_plain(vs, insn) || !has_form(vs, &l, insn))
 		return false;
 	struct value sum = range_empty(), rounds = range_span(0, (int64_t)(l.k * (l.d - 1)), l.k);
 

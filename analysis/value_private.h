@@ -34,10 +34,22 @@ struct context {
 struct implied { /* what follows from a predicate that is false [0] or true [1] */
 	struct constraint *v[2];
 	uint32_t n[2], cap[2];
-	uint64_t mask[2];   /* of the nodes of v */
-	uint32_t looked[2]; /* 1 + clock of the values that it was made from, or 0 */
-	uint32_t checked[2]; /* slice_clock at which these were the latest */
-	struct ids slice;   /* nodes that it may have been made from; none: not kept */
+	uint64_t mask[2];  /* of the nodes of v */
+	uint32_t since[2]; /* clock of the values when v became what it is */
+	bool current[2];   /* no value that it was made from has changed */
+	bool watched;      /* whether one changes is seen; else it is never current */
+};
+
+struct watch { /* a node in the slice of a predicate */
+	uint32_t predicate, next; /* index of another of the node, or 0 */
+};
+
+struct kept_context { /* what holds in a block that is entered on one arm of a branch */
+	struct context context;
+	uint32_t cap;
+	uint32_t made;	/* the clock that `since' was when it was made, plus one; 0: it was not */
+	uint32_t since; /* clock of the values when it, or what it is made of, became what it is */
+	uint32_t seen;	/* vs->outdated when `since' was right; 0: look again */
 };
 
 struct descriptor_kind { /* what all values of one DESCRIPTOR id share; lo, hi, stride: bytes of the
@@ -70,6 +82,11 @@ struct trip_end { /* the loop ends in the round in which phi + step + added == o
 	uint32_t added, other; /* nodes from outside the loop, or NONE */
 };
 
+struct kept_input { /* what came into a phi along one way */
+	struct value v;
+	uint32_t looked; /* 1 + clock of the values from which, or 0 */
+};
+
 #define RESIDUES_LISTS 64
 
 struct values {
@@ -90,8 +107,15 @@ struct values {
 	uint32_t nsolved;	  /* nodes with a value */
 	struct value *at;	  /* by node */
 	uint32_t clock, *changed; /* changes of values so far; by node: the latest one of its own */
-	uint32_t slice_clock;	  /* the same, of nodes in the slice of some predicate */
-	bool *in_slice;		  /* by node */
+	uint32_t *fresh; /* by node: clock of the latest change of it or, through definitions, of
+			    what it is computed from; while solving */
+	struct kept_input *kept_inputs; /* by input of the phis; while solving */
+	uint32_t *watch_of;	  /* by node: index of its first watch, or 0 */
+	struct watch *watches;
+	uint32_t nwatches, watches_cap;
+	uint32_t outdated; /* 1 + how often something implied was current no more */
+	struct kept_context **contexts; /* by block, filled on demand; one more for what is not kept */
+	uint32_t ncontexts;		/* constraints kept there */
 	uint32_t *read_at, *reads; /* by node: nodes that its evaluation may look at */
 	uint32_t nreads, reads_cap;
 	struct implied **implied;  /* by node, filled on demand */
@@ -200,6 +224,8 @@ bool idiom_multiply_add(struct evaluation, const struct insn *, struct value *);
 /* value_lockstep.c: sums of two registers that move in step */
 #define LOCKSTEP_MOST 8
 bool lockstep_evaluate(struct evaluation, const struct insn *, struct value *);
+/* It has no such form. */
+bool lockstep_is_plain(const struct values *, const struct insn *);
 /* Nodes behind phis whose values that takes, LOCKSTEP_MOST at the most: returns how many. */
 uint32_t lockstep_reads(struct values *, const struct insn *, uint32_t *nodes);
 
@@ -221,11 +247,19 @@ struct value descriptor_join(struct values *, const struct value *, const struct
 /* value_context.c */
 void context_find_controls(struct values *);
 void context_at_block(struct values *, uint32_t block, struct context *);
+/* The same to read, until the values change or another is asked for. */
+const struct context *context_of_block(struct values *, uint32_t block);
+/* The clock of the values when it, or what it is made of, became what it is. */
+uint32_t context_since(struct values *, uint32_t block);
+/* The value of a node has changed, or all have. */
+void context_outdate(struct values *, uint32_t node);
+void context_outdate_all(struct values *);
 /* Replaces the constraints by those of another, or by none (NULL). */
 void context_copy(struct context *, const struct context *from);
 /* The branch at the end of a block that chooses between two successors, or NONE. */
 uint32_t context_branch(const struct values *, uint32_t block);
 void context_at_edge(struct values *, uint32_t from, uint32_t to, struct context *);
+uint32_t context_edge_since(struct values *, uint32_t from, uint32_t to);
 /* Its constraints are complete; those from `own` on are what its outer context lacks. */
 void context_begin(struct values *, struct context *, uint32_t own);
 /* False: no condition of a begun context (of its own ones) restricts the node or any that it is

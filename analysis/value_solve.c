@@ -26,101 +26,89 @@ static uint32_t later(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-static uint32_t fresh_node(const struct solver *s, uint32_t node)
+static bool is_immediate(const struct values *vs, const struct insn *insn, uint32_t k)
 {
-	return node == NONE || node >= s->vs->nsolved ? 0 : s->fresh[node];
+	const struct operand *o = insn_source(vs->fn, insn, k);
+
+	return o && o->kind == OPERAND_IMM;
 }
 
-static void make_fresh(struct solver *s, uint32_t node, uint32_t clock)
+/* What a definition gives depends on no more than the values of the nodes that it reads and what holds where
+ * it stands: no form is looked for in what its operands are computed from. */
+static bool looks_no_further(const struct values *vs, uint32_t node)
 {
-	if (clock <= s->fresh[node])
-		return;
-	s->fresh[node] = clock;
-	s->decisions += s->decides[node];
-}
+	const struct node *n = &vs->ssa.nodes[node];
+	const struct insn *insn = n->kind == NODE_DEF ? &vs->fn->insns[n->insn] : NULL;
 
-static void find_deciding(struct solver *s)
-{
-	const struct values *vs = s->vs;
-
-	s->decisions = 1;
-	for (uint32_t b = 0; b < vs->cfg->n; b++) {
-		uint32_t guard = vs->entry[b] == NONE ? NONE : vs->ssa.guard_of[vs->entry[b]];
-
-		if (guard != NONE && guard < vs->nsolved)
-			s->decides[guard] = true;
+	if (!insn || n->previous != NONE)
+		return false;
+	switch (insn->op) {
+	case OP_mov:
+	case OP_LINK_MOV:
+	case OP_setp:
+	case OP_ld:
+	case OP_ldu:
+	case OP_cvt:
+	case OP_cvta:
+	case OP_mul:
+	case OP_shr:
+	case OP_and:
+		return true;
+	case OP_add:
+		return lockstep_is_plain(vs, insn);
+	case OP_sub:
+	case OP_mad:
+		return lockstep_is_plain(vs, insn) && is_immediate(vs, insn, 1) &&
+		       (insn->op == OP_sub || insn_source(vs->fn, insn, 1)->imm >= 0);
+	case OP_or:
+	case OP_xor:
+		return is_immediate(vs, insn, 0) || is_immediate(vs, insn, 1);
+	default:
+		return false;
 	}
 }
 
-/* The latest change of what holds at a block; see context_at_block. */
-static uint32_t fresh_context(struct solver *s, uint32_t block)
+struct fresh {
+	uint32_t here; /* the latest change of what a node reads, */
+	uint32_t all;  /* or of what that is computed from */
+};
+
+static struct fresh fresh_reads(const struct solver *s, uint32_t node)
 {
 	const struct values *vs = s->vs;
-	struct fresh_place *place = &s->places[block];
-	uint32_t fresh = 0;
+	struct fresh fresh = {0, 0};
 
-	if (place->decisions == s->decisions)
-		return place->fresh;
-	for (uint32_t b = vs->control[block], steps = 0; b != NONE && steps < CONTROLS_MAX;
-		steps++) {
-		fresh = later(fresh, fresh_node(s, vs->ssa.guard_of[vs->entry[b]]));
-		b = vs->control[vs->cfg->blocks[b].idom];
-	}
-	*place = (struct fresh_place){s->decisions, fresh};
-	return fresh;
-}
-
-static uint32_t fresh_reads(const struct solver *s, uint32_t node)
-{
-	uint32_t fresh = 0;
-
-	for (uint32_t i = s->vs->read_at[node]; i < s->vs->read_at[node + 1]; i++)
-		fresh = later(fresh, s->fresh[s->vs->reads[i]]);
-	return fresh;
-}
-
-/* The latest change of what holds on the ways into a block. */
-static uint32_t fresh_ways(struct solver *s, uint32_t b)
-{
-	const struct values *vs = s->vs;
-	const struct block *block = &vs->cfg->blocks[b];
-	uint32_t fresh = 0;
-
-	for (uint32_t i = 0; i < block->pred.n; i++) {
-		uint32_t branch = context_branch(vs, block->pred.v[i]);
-
-		fresh = later(fresh, fresh_context(s, block->pred.v[i]));
-		if (branch != NONE)
-			fresh = later(fresh, fresh_node(s, vs->ssa.guard_of[branch]));
+	for (uint32_t i = vs->read_at[node]; i < vs->read_at[node + 1]; i++) {
+		fresh.here = later(fresh.here, vs->changed[vs->reads[i]]);
+		fresh.all = later(fresh.all, vs->fresh[vs->reads[i]]);
 	}
 	return fresh;
 }
 
-/* The latest change of anything that the evaluation of a node may look at. */
-static uint32_t fresh_around(struct solver *s, uint32_t node)
+/* What holds on some way into a block has changed since. */
+static bool ways_changed(const struct solver *s, uint32_t b, uint32_t since)
+{
+	const struct block *block = &s->vs->cfg->blocks[b];
+
+	for (uint32_t i = 0; i < block->pred.n; i++)
+		if (context_edge_since(s->vs, block->pred.v[i], b) >= since)
+			return true;
+	return false;
+}
+
+/* Something that the evaluation of a node may look at has changed since the latest one. */
+static bool is_stale(struct solver *s, uint32_t node)
 {
 	const struct node *n = &s->vs->ssa.nodes[node];
+	struct fresh fresh = fresh_reads(s, node);
+	uint32_t looked = s->looked[node];
 
-	uint32_t fresh = fresh_reads(s, node);
-
-	if (n->kind == NODE_PHI)
-		return later(fresh, fresh_ways(s, n->block));
-	make_fresh(s, node, fresh);
-	return later(fresh, fresh_context(s, n->block));
-}
-
-/* Definitions come behind those that they read, so one pass brings all up to date. */
-static void begin_sweep(struct solver *s)
-{
-	struct values *vs = s->vs;
-
-	for (uint32_t r = 0; r < vs->nsolved; r++) {
-		uint32_t node = s->order[r];
-
-		if (vs->ssa.nodes[node].kind == NODE_DEF)
-			make_fresh(s, node, fresh_reads(s, node));
-	}
-	s->context_block = NONE;
+	if (n->kind == NODE_DEF)
+		s->vs->fresh[node] = later(s->vs->fresh[node], fresh.all);
+	if ((s->shallow[node] ? fresh.here : fresh.all) >= looked)
+		return true;
+	return n->kind == NODE_PHI ? ways_changed(s, n->block, looked)
+				   : context_since(s->vs, n->block) >= looked;
 }
 
 static void set(struct solver *s, uint32_t node, const struct value *v)
@@ -129,43 +117,36 @@ static void set(struct solver *s, uint32_t node, const struct value *v)
 
 	vs->at[node] = *v;
 	vs->changed[node] = ++vs->clock;
-	vs->slice_clock += vs->in_slice[node];
-	make_fresh(s, node, vs->clock);
+	context_outdate(vs, node);
+	s->vs->fresh[node] = vs->clock;
 }
 
 static struct value evaluate_anew(struct solver *s, uint32_t node)
 {
 	struct values *vs = s->vs;
-	const struct node *n = &vs->ssa.nodes[node];
+	const struct context *context = context_of_block(vs, vs->ssa.nodes[node].block);
 
-	if (n->kind == NODE_DEF && s->context_block != n->block) {
-		context_at_block(vs, n->block, &s->context);
-		s->context_block = n->block;
-	}
-	return evaluate_node((struct evaluation){vs, &s->context, 0, NULL}, node);
+	return evaluate_node((struct evaluation){vs, context, 0, NULL}, node);
 }
 
-/* *anew: not what it gave the last time. */
-static struct value evaluate(struct solver *s, uint32_t node, bool *anew)
+/* What the node gives, or gave the last time if it is not stale. */
+static struct value evaluate(struct solver *s, uint32_t node, bool stale)
 {
-	*anew = fresh_around(s, node) >= s->looked[node];
-	if (*anew) {
+	if (stale) {
 		s->last[node] = evaluate_anew(s, node);
 		s->looked[node] = s->vs->clock + 1;
 	}
-	struct value v = s->last[node];
-
-	if (s->capped[node] && v.base != BASE_EMPTY)
-		v = solver_cap(&v, v.base == BASE_NUMBER ? node_bits(s->vs, node) : 64);
-	return v;
+	if (!s->capped[node] || s->last[node].base == BASE_EMPTY)
+		return s->last[node];
+	return solver_cap(&s->last[node],
+		s->last[node].base == BASE_NUMBER ? node_bits(s->vs, node) : 64);
 }
 
 /* Brings one node up to date; true when it grew. */
 static bool grow(struct solver *s, uint32_t node)
 {
 	struct values *vs = s->vs;
-	bool anew;
-	struct value v = evaluate(s, node, &anew), old = vs->at[node];
+	struct value v = evaluate(s, node, is_stale(s, node)), old = vs->at[node];
 	uint32_t bits = node_bits(vs, node);
 
 	if (range_subset(&v, &old, bits))
@@ -214,56 +195,70 @@ static bool settle(struct solver *s)
 			bits_set(s->dirty, rank);
 			least = rank < least ? rank : least;
 		}
-		if (least < r)
-			s->context_block = NONE;
 		r = least;
 	}
 	return any;
 }
 
-/* Grows everything to a set that evaluation maps into itself. */
-static void ascend(struct solver *s)
+/* Marks what is to be evaluated. Definitions come behind those that they read, so one pass brings them up to
+ * date; phis read what is behind them, too. */
+static void begin_sweep(struct solver *s)
 {
 	struct values *vs = s->vs;
 
-	do {
-		for (uint32_t r = 0; r < vs->nsolved; r++)
+	for (uint32_t r = 0; r < vs->nsolved; r++)
+		if (vs->ssa.nodes[s->order[r]].kind != NODE_PHI && is_stale(s, s->order[r]))
 			bits_set(s->dirty, r);
+	for (uint32_t r = 0; r < vs->nsolved; r++)
+		if (vs->ssa.nodes[s->order[r]].kind == NODE_PHI && is_stale(s, s->order[r]))
+			bits_set(s->dirty, r);
+}
+
+/* Grows everything to a set that evaluation maps into itself. */
+static void ascend(struct solver *s)
+{
+	for (uint32_t r = 0; r < s->vs->nsolved; r++)
+		bits_set(s->dirty, r);
+	while (settle(s) && !s->vs->budget->spent)
 		begin_sweep(s);
-	} while (settle(s) && !vs->budget->spent);
+}
+
+/* The better of what a node has and what it gives; false: it is no better. */
+static bool shrink(struct solver *s, uint32_t node, bool stale)
+{
+	struct values *vs = s->vs;
+	struct value v = evaluate(s, node, stale);
+
+	if (range_is_empty(&v) || memcmp(&v, &vs->at[node], sizeof(v)) == 0)
+		return false;
+	v = range_meet(&vs->at[node], &v, node_bits(vs, node));
+	if (memcmp(&v, &vs->at[node], sizeof(v)) == 0)
+		return false;
+	set(s, node, &v);
+	return true;
 }
 
 /* What evaluation gives from a sound solution is sound, so the better of both is. */
 static void narrow(struct solver *s)
 {
 	struct values *vs = s->vs;
+	bool changed = true;
 
-	for (uint32_t round = 0; round < 3; round++) {
-		bool changed = false;
-
+	for (uint32_t round = 0; changed && round < 3; round++) {
+		changed = false;
 		begin_sweep(s);
 		for (uint32_t r = 0; r < vs->nsolved; r++) {
 			uint32_t node = s->order[r];
-			uint32_t bits = node_bits(vs, node);
+			/* nothing becomes stale before something changes */
+			bool stale = changed ? is_stale(s, node) : bits_has(s->dirty, r);
 
-			if (range_is_empty(&vs->at[node]) || budget_spent(vs->budget))
-				continue;
-			bool anew;
-			struct value v = evaluate(s, node, &anew);
-
+			bits_clear(s->dirty, r);
 			/* the meet with what was evaluated before was taken a round ago */
-			if ((round && !anew) || range_is_empty(&v) ||
-				memcmp(&v, &vs->at[node], sizeof(v)) == 0)
+			if ((round && !stale) || range_is_empty(&vs->at[node]) ||
+				budget_spent(vs->budget))
 				continue;
-			struct value better = range_meet(&vs->at[node], &v, bits);
-
-			if (memcmp(&better, &vs->at[node], sizeof(better)) == 0)
-				continue;
-			changed = true;
-			set(s, node, &better);
+			changed |= shrink(s, node, stale);
 		}
-		if (!changed)
-			return;
 	}
 }
 
@@ -272,7 +267,7 @@ static void solve_all(struct solver *s)
 	struct values *vs = s->vs;
 
 	vs->clock++;
-	vs->slice_clock++;
+	context_outdate_all(vs);
 	for (uint32_t i = 0; i < vs->nsolved; i++) {
 		vs->at[i] = range_empty();
 		vs->changed[i] = vs->clock;
@@ -280,6 +275,8 @@ static void solve_all(struct solver *s)
 		s->capped[i] = false;
 		s->looked[i] = 0;
 	}
+	for (uint32_t i = 0; i < s->ninputs; i++)
+		vs->kept_inputs[i].looked = 0;
 	vs->cached = NULL;
 	vs->places = NULL;
 	ascend(s);
@@ -306,9 +303,11 @@ static void give_back(struct solver *s)
 
 	ARENA_GIVE_BACK(arena, s->last, n);
 	ARENA_GIVE_BACK(arena, s->looked, n);
-	ARENA_GIVE_BACK(arena, s->places, s->vs->cfg->n + 1);
-	ARENA_GIVE_BACK(arena, s->decides, n);
-	ARENA_GIVE_BACK(arena, s->fresh, n);
+	ARENA_GIVE_BACK(arena, s->shallow, n);
+	ARENA_GIVE_BACK(arena, s->vs->kept_inputs, s->ninputs + 1);
+	ARENA_GIVE_BACK(arena, s->vs->fresh, n);
+	s->vs->kept_inputs = NULL;
+	s->vs->fresh = NULL;
 	ARENA_GIVE_BACK(arena, s->capped, n);
 	ARENA_GIVE_BACK(arena, s->changes, n);
 	ARENA_GIVE_BACK(arena, s->dirty.words, s->dirty.nwords);
@@ -320,8 +319,7 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	uint32_t *assumptions_used)
 {
 	struct values *vs = ARENA_NEW(arena, struct values, 1);
-	struct constraint room[CONTEXT_MAX];
-	struct solver s = {.vs = vs, .context = {.v = room}, .context_block = NONE};
+	struct solver s = {.vs = vs};
 
 	(void)assumptions_used; /* bounds carry their own assumptions; see struct value */
 	*vs = (struct values){
@@ -336,15 +334,17 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	s.changes = ARENA_NEW(arena, uint8_t, vs->nsolved + 1);
 	s.capped = ARENA_NEW(arena, bool, vs->nsolved + 1);
 	vs->changed = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
-	vs->in_slice = ARENA_NEW(arena, bool, vs->nsolved + 1);
+	vs->watch_of = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
 	vs->marks = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
 	vs->implied = ARENA_NEW(arena, struct implied *, vs->nsolved + 1);
-	s.fresh = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
-	s.decides = ARENA_NEW(arena, bool, vs->nsolved + 1);
-	s.places = ARENA_NEW(arena, struct fresh_place, cfg->n + 1);
+	vs->fresh = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
+	s.ninputs = vs->ssa.ninputs;
+	vs->kept_inputs = ARENA_NEW(arena, struct kept_input, s.ninputs + 1);
+	s.shallow = ARENA_NEW(arena, bool, vs->nsolved + 1);
+	for (uint32_t i = 0; i < vs->nsolved; i++)
+		s.shallow[i] = looks_no_further(vs, i);
 	s.looked = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
 	s.last = ARENA_NEW(arena, struct value, vs->nsolved + 1);
-	find_deciding(&s);
 	solve_all(&s);
 	if (!vs->unsolved && launch_find_alignment(vs))
 		solve_all(&s);

@@ -14,17 +14,9 @@ struct solver {
 	bool *capped;		/* by node: a counter that is assumed not to wrap */
 	int64_t *thresholds;
 	uint32_t nthresholds, thresholds_cap;
-	struct context context; /* of the block that was looked at last */
-	uint32_t context_block;
 	/* An evaluation is kept until something that it may have looked at has changed. */
-	uint32_t clock;	    /* changes of values so far */
-	uint32_t *fresh;    /* by node: clock of the latest change of it or, through definitions, of
-			       what it is computed from */
-	bool *decides;	    /* by node: the guard of a branch that decides about a block */
-	uint32_t decisions; /* 1 + changes of fresh of such nodes */
-	struct fresh_place { /* by block: what fresh_context said when there were so many */
-		uint32_t decisions, fresh;
-	} * places;
+	uint32_t ninputs;   /* of all phis */
+	bool *shallow;	    /* by node: its evaluation looks at what it reads, no further */
 	uint32_t *looked;   /* by node: 1 + clock of its latest evaluation, or 0 */
 	struct value *last; /* by node: what that gave */
 };
