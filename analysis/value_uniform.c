@@ -18,6 +18,8 @@ struct divergence {
 	struct values *vs;
 	bool *varies; /* by node: the result */
 	bool race_free;
+	const bool *sources; /* by node: is one; race_free: without that, which makes none of another */
+	struct ids later;    /* nodes to look at again when more differs */
 	struct bits skewed; /* by block: threads here may have met unequally often; race_free only */
 	bool *meets;	    /* by block: holds a barrier of all threads */
 	uint32_t *walk;	    /* stack of skew() */
@@ -146,6 +148,15 @@ static bool is_source(const struct divergence *d, uint32_t node)
 		if (operand_varies(vs, insn_operand(vs->fn, insn, k), 0))
 			return true;
 	return false;
+}
+
+/* A source that may be none in a program without races: a load. */
+static bool is_loaded(const struct divergence *d, uint32_t node)
+{
+	const struct values *vs = d->vs;
+
+	return d->race_free && d->sources[node] &&
+	       vs->fn->insns[vs->ssa.nodes[node].insn].op == OP_ld;
 }
 
 static void phis_differ(struct divergence *d, uint32_t block)
@@ -353,6 +364,22 @@ static void flow_on(struct divergence *d, uint32_t node)
 		split_at(d, b);
 }
 
+/* Guarded definitions and, if there are no races, loads that were sources. */
+static struct ids find_later(const struct divergence *d)
+{
+	struct values *vs = d->vs;
+	uint32_t *v = ARENA_UNSET(vs->arena, uint32_t, vs->nsolved), n = 0;
+
+	for (uint32_t i = 0; i < vs->nsolved; i++) {
+		const struct node *node = &vs->ssa.nodes[i];
+
+		if (node->kind == NODE_DEF && (node->previous != NONE || is_loaded(d, i)))
+			v[n++] = i;
+	}
+	ARENA_TRIM(vs->arena, v, n, vs->nsolved);
+	return (struct ids){v, n};
+}
+
 /* Definitions, loads and barriers of all threads that the differences so far make differ. */
 static void add_dependent(struct divergence *d)
 {
@@ -365,15 +392,13 @@ static void add_dependent(struct divergence *d)
 			(g == NONE || g >= vs->nsolved || d->varies[g]))
 			skew(d, vs->cfg->block_of[i]);
 	}
-	for (uint32_t i = 0; i < vs->nsolved; i++) {
+	for (uint32_t k = 0; k < d->later.n; k++) {
+		uint32_t i = d->later.v[k];
 		const struct node *n = &vs->ssa.nodes[i];
-		uint32_t g = n->kind == NODE_DEF && n->previous != NONE ? vs->ssa.guard_of[n->insn]
-									 : NONE;
+		uint32_t g = n->previous != NONE ? vs->ssa.guard_of[n->insn] : NONE;
 
-		if (g != NONE && (g >= vs->nsolved || d->varies[g]))
-			add(d, i);
-		else if (d->race_free && n->kind == NODE_DEF && vs->fn->insns[n->insn].op == OP_ld &&
-			is_source(d, i))
+		if ((g != NONE && (g >= vs->nsolved || d->varies[g])) ||
+			(is_loaded(d, i) && is_source(d, i)))
 			add(d, i);
 	}
 }
@@ -394,21 +419,29 @@ static void spread(struct divergence *d)
 	}
 }
 
-static bool *find_varying(struct values *vs, bool race_free)
+static void find_branches(struct divergence *d)
 {
-	struct divergence d = {.vs = vs, .race_free = race_free};
+	const struct values *vs = d->vs;
 
-	init(&d);
 	for (uint32_t b = 0; b < vs->cfg->n; b++) {
 		uint32_t node = decider(vs, b);
 
 		if (node == NONE || node >= vs->nsolved)
 			continue;
-		d.next_branch[b] = d.branch_of[node];
-		d.branch_of[node] = b;
+		d->next_branch[b] = d->branch_of[node];
+		d->branch_of[node] = b;
 	}
+}
+
+static bool *find_varying(struct divergence d)
+{
+	struct values *vs = d.vs;
+
+	init(&d);
+	find_branches(&d);
+	d.later = find_later(&d);
 	for (uint32_t i = 0; i < vs->nsolved; i++)
-		if (is_source(&d, i))
+		if (d.sources[i] && (!is_loaded(&d, i) || is_source(&d, i)))
 			add(&d, i);
 	for (uint32_t b = 0; b < vs->cfg->n; b++)
 		if (value_parts_unseen(vs->cfg, b))
@@ -419,11 +452,17 @@ static bool *find_varying(struct values *vs, bool race_free)
 
 void values_find_uniform(struct values *vs)
 {
-	vs->varies = vs->varies_race_free = find_varying(vs, false);
+	bool *sources = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
+	struct divergence d = {.vs = vs, .sources = sources};
+
+	for (uint32_t i = 0; i < vs->nsolved; i++)
+		sources[i] = is_source(&d, i);
+	vs->varies = vs->varies_race_free = find_varying(d);
 	if (!(vs->options->assume & ASSUME_RACE_FREE))
 		return;
 	values_find_quiet(vs);
-	vs->varies_race_free = find_varying(vs, true);
+	d.race_free = true;
+	vs->varies_race_free = find_varying(d);
 }
 
 static bool is_same(
