@@ -479,19 +479,20 @@ static bool add_definition(const struct values *vs, struct stage_sum *sum, const
 	return true;
 }
 
+static const struct stage_sum *kept_sum(const struct values *, uint32_t node);
+
 /* Whole, the node is a sum in which the wanted part has a term; or an address, whose base is looked for. */
 static bool leads_to_part(const struct values *vs, const struct stage_sum *sum, uint32_t node)
 {
-	struct stage_sum whole;
+	const struct stage_sum *whole;
 
 	if (node == sum->part)
 		return false;
 	if (vs->at[node].base == BASE_SYMBOL || vs->at[node].base == BASE_DERIVED)
 		return true;
-	if (!stage_sum_of_node(vs, node, &whole))
-		return false;
-	for (uint32_t k = 0; k < whole.n; k++)
-		if (whole.terms[k].node == sum->part && whole.terms[k].factor)
+	whole = kept_sum(vs, node);
+	for (uint32_t k = 0; whole && k < whole->n; k++)
+		if (whole->terms[k].node == sum->part && whole->terms[k].factor)
 			return true;
 	return false;
 }
@@ -513,10 +514,30 @@ static bool add_node(const struct values *vs, struct stage_sum *sum, uint32_t no
 	return !plain || add_term(sum, node, factor);
 }
 
+/* The sum of a node, which the text alone says: worked out once. NULL: too many terms. */
+static const struct stage_sum *kept_sum(const struct values *vs, uint32_t node)
+{
+	struct values *m = (struct values *)(uintptr_t)vs;
+	static const struct stage_sum none;
+
+	if (!vs->sums)
+		m->sums = ARENA_NEW(vs->arena, const struct stage_sum *, vs->nsolved + 1);
+	if (!vs->sums[node]) {
+		struct stage_sum *sum = ARENA_UNSET(vs->arena, struct stage_sum, 1);
+
+		*sum = (struct stage_sum){.part = NONE};
+		vs->sums[node] = add_node(vs, sum, node, 1, SUM_DEPTH) ? sum : &none;
+	}
+	return vs->sums[node] == &none ? NULL : vs->sums[node];
+}
+
 bool stage_sum_of_node(const struct values *vs, uint32_t node, struct stage_sum *sum)
 {
-	*sum = (struct stage_sum){.part = NONE};
-	return node < vs->nsolved && add_node(vs, sum, node, 1, SUM_DEPTH);
+	const struct stage_sum *kept = node < vs->nsolved ? kept_sum(vs, node) : NULL;
+
+	if (kept)
+		*sum = *kept;
+	return kept != NULL;
 }
 
 bool stage_sum_of(const struct values *vs, const struct operand *o, struct stage_sum *sum)
@@ -527,14 +548,17 @@ bool stage_sum_of(const struct values *vs, const struct operand *o, struct stage
 bool stage_sum_in(
 	const struct values *vs, const struct operand *o, uint32_t part, struct stage_sum *sum)
 {
-	*sum = (struct stage_sum){.part = part};
 	if (o && o->kind == OPERAND_MEM)
 		o = o->indexed ? NULL : operand_child(vs->fn, o, 0);
 	if (!o || o->kind != OPERAND_REG || o->component || o->negated ||
 		vs->fn->regs[o->id].vector > 1)
 		return false;
-	sum->constant = (uint32_t)(uint64_t)o->imm;
 	uint32_t node = vs->ssa.node_of[o - vs->fn->operands];
 
-	return node < vs->nsolved && add_node(vs, sum, node, 1, SUM_DEPTH);
+	*sum = (struct stage_sum){.part = part};
+	if (node >= vs->nsolved || !(part == NONE ? stage_sum_of_node(vs, node, sum)
+						  : add_node(vs, sum, node, 1, SUM_DEPTH)))
+		return false;
+	sum->constant += (uint32_t)(uint64_t)o->imm;
+	return true;
 }

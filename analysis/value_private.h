@@ -150,6 +150,7 @@ struct values {
 	uint32_t nnumbers, numbers_cap;
 	struct number_table *numbers;
 	uint64_t *roots;       /* by node: see value_roots */
+	const struct stage_sum **sums; /* by node, filled on demand: see stages.c */
 	bool unsolved;	       /* the budget ran out */
 	struct places *places; /* filled on demand; NULL while solving */
 	struct kept_truths **truths; /* by node, filled on demand: see thread_ways.c */
