@@ -142,6 +142,12 @@ static struct value into_window(const struct value *v, int64_t lo, uint32_t bits
 
 	if (v->base != BASE_NUMBER)
 		return spread(v, lo, (int64_t)(lo + size - 1), bits);
+	if (v->lo >= lo && v->hi <= (int64_t)(lo + size - 1)) {
+		struct value same = *v;
+
+		same.space = 0;
+		return same;
+	}
 	wide first = lo + (wide)residue((wide)v->lo - lo, (uint64_t)size);
 	wide shift = first - v->lo;
 
@@ -224,9 +230,9 @@ struct value range_fit(struct value v, uint32_t bits)
 {
 	if (v.base != BASE_NUMBER || bits >= 63)
 		return v;
-	wide size = (wide)1 << bits;
+	uint64_t size = UINT64_C(1) << bits;
 
-	if ((wide)v.hi - v.lo < size || (v.assumptions & ASSUME_NO_WRAP))
+	if ((uint64_t)v.hi - (uint64_t)v.lo < size || (v.assumptions & ASSUME_NO_WRAP))
 		return v;
 	return spread(&v, 0, (int64_t)(size - 1), bits);
 }

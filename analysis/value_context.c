@@ -343,9 +343,12 @@ const struct context *context_of_block(struct values *vs, uint32_t block)
 
 	if (control == NONE)
 		return &nothing;
-	find_since(vs, control, CONTROLS_MAX, &since);
 	struct kept_context *kept = kept_at(vs, control);
 
+	if (kept->seen != vs->outdated)
+		find_since(vs, control, CONTROLS_MAX, &since);
+	else
+		since = kept->since;
 	if (kept->made == since + 1)
 		return &kept->context;
 	make(vs, &fresh, control);
@@ -413,10 +416,8 @@ uint32_t context_edge_since(struct values *vs, uint32_t from, uint32_t to)
 	return own > since ? own : since;
 }
 
-struct value context_apply(const struct context *context, uint32_t node, struct value v)
+struct value context_restrict(const struct context *context, uint32_t node, struct value v)
 {
-	if (!(context->all >> (node % 64) & 1))
-		return v;
 	for (uint32_t i = 0; i < context->n; i++) {
 		const struct constraint *c = &context->v[i];
 

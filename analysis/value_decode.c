@@ -16,8 +16,7 @@
 		n, false, true                                                                     \
 	} /* of f16x2 and the like: no number that these files could read */
 
-/* By modifier; bits 0: no type. */
-static const struct type types[MOD_COUNT] = {
+const struct type value_types[MOD_COUNT] = {
 	[MOD_pred] = UNSIGNED(1),
 	[MOD_u8] = UNSIGNED(8),
 	[MOD_b8] = UNSIGNED(8),
@@ -44,15 +43,7 @@ static const struct type types[MOD_COUNT] = {
 
 struct type type_of_modifier(uint16_t mod)
 {
-	return mod < MOD_COUNT ? types[mod] : types[MOD_UNKNOWN];
-}
-
-struct type insn_type(const struct insn *insn, uint32_t k)
-{
-	for (uint32_t i = 0; i < insn->nmods; i++)
-		if (types[insn->mods[i]].bits && !k--)
-			return types[insn->mods[i]];
-	return types[MOD_UNKNOWN];
+	return mod < MOD_COUNT ? value_types[mod] : value_types[MOD_UNKNOWN];
 }
 
 uint32_t insn_slot(const struct function *fn, const struct insn *insn, uint32_t reg)
@@ -103,56 +94,49 @@ enum compare insn_compare(const struct insn *insn, bool *is_unsigned)
 	return COMPARE_NONE;
 }
 
-/* Its result is a function of its register operands alone, and of a kind that is followed. */
-bool insn_is_arithmetic(const struct insn *insn)
-{
-	switch (insn->op) {
-	case OP_mov:
-	case OP_LINK_MOV:
-	case OP_add:
-	case OP_sub:
-	case OP_mul:
-	case OP_mad:
-	case OP_shl:
-	case OP_shr:
-	case OP_and:
-	case OP_or:
-	case OP_xor:
-	case OP_not:
-	case OP_neg:
-	case OP_min:
-	case OP_max:
-	case OP_abs:
-	case OP_div:
-	case OP_rem:
-	case OP_bfe:
-	case OP_bfi:
-	case OP_cvt:
-	case OP_cvta:
-	case OP_selp:
-	case OP_setp:
-	case OP_set:
-	case OP_slct:
-	case OP_prmt:
-	case OP_shf:
-	case OP_lop3:
-	case OP_mapa:
-	case OP_addc:
-	case OP_subc:
-	case OP_popc:
-	case OP_clz:
-	case OP_bfind:
-	case OP_mul24:
-	case OP_mad24:
-	case OP_sad:
-	case OP_szext:
-	case OP_bmsk:
-	case OP_brev:
-		return true;
-	default:
-		return false;
-	}
-}
+const bool value_arithmetic[OP_LINK_MOV + 1] = {
+	[OP_mov] = true,
+	[OP_LINK_MOV] = true,
+	[OP_add] = true,
+	[OP_sub] = true,
+	[OP_mul] = true,
+	[OP_mad] = true,
+	[OP_shl] = true,
+	[OP_shr] = true,
+	[OP_and] = true,
+	[OP_or] = true,
+	[OP_xor] = true,
+	[OP_not] = true,
+	[OP_neg] = true,
+	[OP_min] = true,
+	[OP_max] = true,
+	[OP_abs] = true,
+	[OP_div] = true,
+	[OP_rem] = true,
+	[OP_bfe] = true,
+	[OP_bfi] = true,
+	[OP_cvt] = true,
+	[OP_cvta] = true,
+	[OP_selp] = true,
+	[OP_setp] = true,
+	[OP_set] = true,
+	[OP_slct] = true,
+	[OP_prmt] = true,
+	[OP_shf] = true,
+	[OP_lop3] = true,
+	[OP_mapa] = true,
+	[OP_addc] = true,
+	[OP_subc] = true,
+	[OP_popc] = true,
+	[OP_clz] = true,
+	[OP_bfind] = true,
+	[OP_mul24] = true,
+	[OP_mad24] = true,
+	[OP_sad] = true,
+	[OP_szext] = true,
+	[OP_bmsk] = true,
+	[OP_brev] = true,
+};
 
 bool value_sends_to_mask(const struct insn *insn)
 {

@@ -180,8 +180,15 @@ struct type {
 
 /* value_decode.c */
 struct type type_of_modifier(uint16_t mod);
+extern const struct type value_types[MOD_COUNT]; /* by modifier; bits 0: no type */
 /* The k-th type among the modifiers (0: first). */
-struct type insn_type(const struct insn *, uint32_t k);
+static inline struct type insn_type(const struct insn *insn, uint32_t k)
+{
+	for (uint32_t i = 0; i < insn->nmods; i++)
+		if (value_types[insn->mods[i]].bits && !k--)
+			return value_types[insn->mods[i]];
+	return value_types[MOD_UNKNOWN];
+}
 static inline const struct operand *insn_source(
 	const struct function *fn, const struct insn *insn, uint32_t k)
 {
@@ -200,7 +207,12 @@ enum compare {
 	COMPARE_GE
 };
 enum compare insn_compare(const struct insn *, bool *is_unsigned);
-bool insn_is_arithmetic(const struct insn *);
+extern const bool value_arithmetic[OP_LINK_MOV + 1];
+/* Its result is a function of its register operands alone, and of a kind that is followed. */
+static inline bool insn_is_arithmetic(const struct insn *insn)
+{
+	return value_arithmetic[insn->op];
+}
 
 /* A multicast copy; the operand that says to which CTAs of the cluster (ISA 9.7.9.27.1), or NULL. */
 bool value_sends_to_mask(const struct insn *);
@@ -273,7 +285,12 @@ bool node_is_computed(const struct values *, uint32_t node);
 void context_add(struct values *, struct context *, uint32_t predicate, bool holds);
 /* value_implied.c: the same, worked out. */
 void context_derive(struct values *, struct context *, uint32_t predicate, bool holds);
-struct value context_apply(const struct context *, uint32_t node, struct value);
+struct value context_restrict(const struct context *, uint32_t node, struct value);
+static inline struct value context_apply(
+	const struct context *context, uint32_t node, struct value v)
+{
+	return context->all >> (node % 64) & 1 ? context_restrict(context, node, v) : v;
+}
 
 /* value_solve.c */
 struct value values_join(

@@ -96,15 +96,24 @@ static bool ways_changed(const struct solver *s, uint32_t b, uint32_t since)
 	return false;
 }
 
+/* What a node is computed from is up to date. */
+static struct fresh refresh(const struct solver *s, uint32_t node)
+{
+	const struct values *vs = s->vs;
+	struct fresh fresh = fresh_reads(s, node);
+
+	if (vs->ssa.nodes[node].kind == NODE_DEF)
+		vs->fresh[node] = later(vs->fresh[node], fresh.all);
+	return fresh;
+}
+
 /* Something that the evaluation of a node may look at has changed since the latest one. */
-static bool is_stale(struct solver *s, uint32_t node)
+static bool is_stale(const struct solver *s, uint32_t node)
 {
 	const struct node *n = &s->vs->ssa.nodes[node];
-	struct fresh fresh = fresh_reads(s, node);
+	struct fresh fresh = refresh(s, node);
 	uint32_t looked = s->looked[node];
 
-	if (n->kind == NODE_DEF)
-		s->vs->fresh[node] = later(s->vs->fresh[node], fresh.all);
 	if ((s->shallow[node] ? fresh.here : fresh.all) >= looked)
 		return true;
 	return n->kind == NODE_PHI ? ways_changed(s, n->block, looked)
@@ -142,11 +151,14 @@ static struct value evaluate(struct solver *s, uint32_t node, bool stale)
 		s->last[node].base == BASE_NUMBER ? node_bits(s->vs, node) : 64);
 }
 
-/* Brings one node up to date; true when it grew. */
+/* Brings one node up to date that is stale; true when it grew. */
 static bool grow(struct solver *s, uint32_t node)
 {
 	struct values *vs = s->vs;
-	struct value v = evaluate(s, node, is_stale(s, node)), old = vs->at[node];
+	struct value old = vs->at[node];
+
+	refresh(s, node);
+	struct value v = evaluate(s, node, true);
 	uint32_t bits = node_bits(vs, node);
 
 	if (range_subset(&v, &old, bits))
@@ -172,6 +184,7 @@ static bool grow(struct solver *s, uint32_t node)
 	return true;
 }
 
+/* Evaluates what is marked, and what reads that when it grew: all of it is stale. */
 static bool settle(struct solver *s)
 {
 	struct values *vs = s->vs;
