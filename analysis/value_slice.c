@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * In: a function. Out: the registers that an address, size, descriptor, barrier, count or branch
- * depends on, as nodes in the order in which to evaluate them, and which nodes read each.
+ * depends on, as nodes, and which nodes read each.
  */
 #include "analysis/value_solver.h"
 
@@ -145,45 +145,6 @@ static void slice(struct slicer *s)
 	vs->nsolved = ssa->n;
 }
 
-/* Nodes by block in reverse postorder; in a block phis first, then in text order. */
-static void order_nodes(struct solver *s)
-{
-	struct values *vs = s->vs;
-	uint32_t n = vs->nsolved, at = 0;
-	uint32_t *of_insn = ARENA_NEW(vs->arena, uint32_t, vs->fn->ninsns + 1);
-	uint32_t *of_block = ARENA_NEW(vs->arena, uint32_t, vs->cfg->n + 1);
-	uint32_t *next = ARENA_NEW(vs->arena, uint32_t, n + 1);
-
-	s->order = vs->order = ARENA_NEW(vs->arena, uint32_t, n + 1);
-	s->rank = ARENA_NEW(vs->arena, uint32_t, n + 1);
-	for (uint32_t i = 0; i < vs->fn->ninsns; i++)
-		of_insn[i] = NONE;
-	for (uint32_t b = 0; b < vs->cfg->n; b++)
-		of_block[b] = NONE;
-	for (uint32_t i = n; i-- > 0;) {
-		const struct node *node = &vs->ssa.nodes[i];
-		uint32_t *list =
-			node->kind == NODE_DEF ? &of_insn[node->insn] : &of_block[node->block];
-
-		next[i] = *list;
-		*list = i;
-	}
-	for (uint32_t b = 0; b < vs->cfg->n; b++) {
-		const struct block *block = &vs->cfg->blocks[b];
-
-		for (uint32_t i = of_block[b]; i != NONE; i = next[i])
-			s->order[at++] = i;
-		for (uint32_t k = block->first; k < block->first + block->count; k++)
-			for (uint32_t i = of_insn[k]; i != NONE; i = next[i])
-				s->order[at++] = i;
-	}
-	for (uint32_t k = 0; k < at; k++)
-		s->rank[s->order[k]] = k;
-	ARENA_GIVE_BACK(vs->arena, next, n + 1);
-	ARENA_GIVE_BACK(vs->arena, of_block, vs->cfg->n + 1);
-	ARENA_GIVE_BACK(vs->arena, of_insn, vs->fn->ninsns + 1);
-}
-
 struct use {
 	uint32_t source, user;
 };
@@ -298,7 +259,6 @@ static void index_reads(struct values *vs)
 void solver_slice(struct solver *s)
 {
 	slice(&(struct slicer){.vs = s->vs});
-	order_nodes(s);
 	trips_find(s->vs);
 	index_reads(s->vs);
 }

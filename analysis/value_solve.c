@@ -325,6 +325,7 @@ static void give_back(struct solver *s)
 	ARENA_GIVE_BACK(arena, s->changes, n);
 	ARENA_GIVE_BACK(arena, s->dirty.words, s->dirty.nwords);
 	ARENA_GIVE_BACK(arena, s->rank, n);
+	ARENA_GIVE_BACK(arena, s->order, n);
 }
 
 struct values *values_solve(const struct function *fn, const struct cfg *cfg,
@@ -343,6 +344,7 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	vs->at = ARENA_NEW(arena, struct value, vs->nsolved + 1);
 	solver_collect_thresholds(&s);
 	context_find_controls(vs);
+	solver_order(&s);
 	s.dirty = bits_new(arena, vs->nsolved + 1);
 	s.changes = ARENA_NEW(arena, uint8_t, vs->nsolved + 1);
 	s.capped = ARENA_NEW(arena, bool, vs->nsolved + 1);

@@ -21,8 +21,10 @@ struct solver {
 	struct value *last; /* by node: what that gave */
 };
 
-/* value_slice.c: the registers that matter, their nodes in order, and who reads them. */
+/* value_slice.c: the registers that matter, their nodes, and who reads them. */
 void solver_slice(struct solver *);
+/* value_order.c: the order in which to evaluate them. */
+void solver_order(struct solver *);
 
 /* value_widen.c */
 /* Collects the constants that the function compares with or masks by: where loops end. */
