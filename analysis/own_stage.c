@@ -46,7 +46,14 @@ struct copy {
 	uint32_t assumptions;
 };
 
-enum verdict { VERDICT_OPEN, VERDICT_HANDS_OVER, VERDICT_HOLDS_OWN, VERDICT_HOLDS_ALL };
+enum verdict { VERDICT_HANDS_OVER, VERDICT_HOLDS_OWN, VERDICT_HOLDS_ALL };
+
+struct held { /* what an arrive does not hand over: facts; filled on demand */
+	struct bits judged;    /* no words: none is yet */
+	struct bits own, all;  /* held back of its own thread; of others too */
+	uint32_t *assumptions; /* by fact that is held back */
+	uint32_t rests_on;     /* all of them */
+};
 
 struct walked { /* from one access: sites reached behind a new definition of `node` with the access still pending */
 	uint32_t node;
@@ -63,8 +70,7 @@ struct own_stages {
 	struct copy *copies;
 	uint32_t ncopies;
 	struct bits candidates;	 /* facts that meet copies of rings alone */
-	uint8_t **verdicts;	 /* by site, then by generic access: enum verdict; filled on demand */
-	uint32_t **assumptions; /* likewise, of what is held back */
+	struct held *held;	 /* by site */
 	struct walked *walked;	 /* by access */
 	struct kept *objects;	 /* by site: its mbarrier */
 	struct kept *places;	 /* by access: its first byte */
@@ -312,8 +318,7 @@ struct own_stages *own_stages_find(const struct flow_setup *setup)
 		.copies = copies,
 		.ncopies = n,
 		.candidates = find_candidates(setup, copies, n),
-		.verdicts = ARENA_NEW(arena, uint8_t *, setup->handoffs.n + 1),
-		.assumptions = ARENA_NEW(arena, uint32_t *, setup->handoffs.n + 1),
+		.held = ARENA_NEW(arena, struct held, setup->handoffs.n + 1),
 		.walked = ARENA_NEW(arena, struct walked, unit->accesses.n + 1),
 		.objects = ARENA_NEW(arena, struct kept, setup->handoffs.n + 1),
 		.places = ARENA_NEW(arena, struct kept, unit->accesses.n + 1)};
@@ -500,14 +505,15 @@ static bool other_stage(struct question *q, const struct copy *copy, uint8_t *ve
 	return true;
 }
 
+/* Some fact of the access makes an edge with the async one. */
 static bool meets(const struct flow_setup *s, uint32_t access, uint32_t async)
 {
 	const struct fact_row *row = s->facts.row[async];
+	uint32_t end = s->facts.first_of[access + 1];
 
-	for (uint32_t k = 0; row && k < row->n; k++)
-		for (uint64_t mask = row->mask[k]; mask; mask &= mask - 1)
-			if (s->facts.v[row->word[k] * 64 + (uint32_t)__builtin_ctzll(mask)].access ==
-				access)
+	for (uint32_t f = s->facts.first_of[access]; row && f < end; f++)
+		for (uint32_t k = 0; k < row->n; k++)
+			if (row->word[k] == f / 64 && row->mask[k] >> (f % 64) & 1)
 				return true;
 	return false;
 }
@@ -564,35 +570,63 @@ static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, 
 	return verdict;
 }
 
+/* The facts of an access, of which one is to be judged. */
+static void judge_facts(struct own_stages *stages, uint32_t access, uint32_t site)
+{
+	const struct facts *facts = &stages->setup->facts;
+	struct held *held = &stages->held[site];
+	uint32_t assumptions = 0;
+	uint8_t verdict = judge(stages, access, site, &assumptions);
+
+	for (uint32_t f = facts->first_of[access]; f < facts->first_of[access + 1]; f++) {
+		bits_set(held->judged, f);
+		if (verdict == VERDICT_HANDS_OVER)
+			continue;
+		bits_set(held->own, f);
+		if (verdict == VERDICT_HOLDS_ALL)
+			bits_set(held->all, f);
+		held->assumptions[f] = assumptions;
+		held->rests_on |= assumptions;
+	}
+}
+
+static struct held *held_at(struct own_stages *stages, uint32_t site)
+{
+	struct arena *arena = stages->setup->unit->arena;
+	struct held *held = &stages->held[site];
+	uint32_t n = stages->setup->facts.n;
+
+	if (!held->judged.words)
+		*held = (struct held){bits_new(arena, n), bits_new(arena, n), bits_new(arena, n),
+			ARENA_NEW(arena, uint32_t, n), 0};
+	return held;
+}
+
 void own_stages_hold_back(
 	struct own_stages *stages, uint32_t site, bool foreign, struct bits set, uint32_t *assumptions)
 {
 	const struct flow_setup *s = stages->setup;
 	const struct sync_site *at = &s->handoffs.sites[site];
-	uint32_t n = s->unit->accesses.n;
 
 	if (at->kind != SYNC_MBAR_ARRIVE || at->cp_async || at->self || at->is_exit ||
 		!bits_meet(set, stages->candidates))
 		return;
-	if (!stages->verdicts[site]) {
-		stages->verdicts[site] = ARENA_NEW(s->unit->arena, uint8_t, n);
-		stages->assumptions[site] = ARENA_NEW(s->unit->arena, uint32_t, n);
-	}
-	for (uint32_t f = bits_next(set, 0); f != NONE; f = bits_next(set, f + 1)) {
-		uint32_t access = s->facts.v[f].access;
+	struct held *held = held_at(stages, site);
+	struct bits kept = foreign ? held->all : held->own;
 
-		if (!bits_has(stages->candidates, f))
-			continue;
-		uint8_t *verdict = &stages->verdicts[site][access];
+	for (uint32_t w = 0; w < set.nwords; w++) {
+		uint64_t asked = set.words[w] & stages->candidates.words[w], open;
 
-		if (*verdict == VERDICT_OPEN && budget_spent(s->unit->budget))
-			return;
-		if (*verdict == VERDICT_OPEN)
-			*verdict = judge(
-				stages, access, site, &stages->assumptions[site][access]);
-		if (*verdict == VERDICT_HANDS_OVER || (foreign && *verdict != VERDICT_HOLDS_ALL))
-			continue;
-		bits_clear(set, f);
-		*assumptions |= stages->assumptions[site][access];
+		while ((open = asked & ~held->judged.words[w]) != 0) {
+			if (budget_spent(s->unit->budget))
+				return;
+			judge_facts(stages, s->facts.v[w * 64 + (uint32_t)__builtin_ctzll(open)].access,
+				site);
+		}
+		uint64_t back = asked & kept.words[w];
+
+		set.words[w] &= ~back;
+		for (; back && held->rests_on & ~*assumptions; back &= back - 1)
+			*assumptions |= held->assumptions[w * 64 + (uint32_t)__builtin_ctzll(back)];
 	}
 }
