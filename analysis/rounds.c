@@ -30,11 +30,20 @@ struct rounds {
 
 /* ---- pairs ---- */
 
+#define ASKED_LISTS 64
+
+struct asked { /* whether two registers are other stages of a ring, and under what */
+	struct asked *next;
+	uint32_t a, b, root, assumptions;
+	bool differ;
+};
+
 struct finder {
 	struct unit *unit;
 	struct values *vs;
-	struct stage_sum *sums; /* by access; n == 0: none, looked up once */
+	struct stage_sum *sums; /* by access, where it was looked at; n == 0: none */
 	bool *looked;
+	struct asked *asked[ASKED_LISTS];
 	struct numbers *numbers[NUMBERS_LISTS];
 };
 
@@ -71,6 +80,12 @@ static const struct stage_sum *sum_of(struct finder *f, uint32_t access)
 static bool is_descriptor(const struct unit *unit, const struct access *a)
 {
 	return touch_of(unit, a)->extent == EXTENT_WGMMA;
+}
+
+/* Bytes for each 1 in the operand. */
+static uint32_t descriptor_unit(const struct finder *f, uint32_t async)
+{
+	return is_descriptor(f->unit, &f->unit->accesses.v[async]) ? 16 : 1;
 }
 
 /* How far an async access may begin below where its operand points: at the start of a row. */
@@ -136,7 +151,7 @@ static bool rest_is_near(struct finder *f, uint32_t generic, uint32_t async, con
 	int64_t stages, uint32_t *assumptions)
 {
 	const struct access *g = &f->unit->accesses.v[generic];
-	uint32_t unit = is_descriptor(f->unit, &f->unit->accesses.v[async]) ? 16 : 1;
+	uint32_t unit = descriptor_unit(f, async);
 	struct part p, q;
 
 	for (uint32_t by_thread = 0; by_thread < 2; by_thread++) {
@@ -159,27 +174,61 @@ static bool rest_is_near(struct finder *f, uint32_t generic, uint32_t async, con
 	return false;
 }
 
+/* A stage may go so many bytes on. */
+static bool is_stride(uint64_t bytes)
+{
+	return bytes >= 16 && bytes <= SHARED_MOST;
+}
+
+/* Some register of the async access may be the number of a stage. */
+static bool has_stage(struct finder *f, uint32_t async)
+{
+	const struct stage_sum *t = sum_of(f, async);
+	uint32_t unit = descriptor_unit(f, async), unused = 0;
+	int64_t most;
+
+	for (uint32_t k = 0; k < t->n; k++)
+		if (is_stride(unit * t->terms[k].factor) &&
+			number_within(f->vs, t->terms[k].node, &most, &unused))
+			return true;
+	return false;
+}
+
+/* Most pairs of accesses ask about the same few registers. */
+static const struct asked *ask(struct finder *f, uint32_t a, uint32_t b)
+{
+	struct asked **list = &f->asked[(a ^ b) % ASKED_LISTS], *it;
+
+	for (it = *list; it; it = it->next)
+		if (it->a == a && it->b == b)
+			return it;
+	it = ARENA_NEW(f->unit->arena, struct asked, 1);
+	*it = (struct asked){.next = *list, .a = a, .b = b};
+	it->differ = stages_differ(f->vs, a, b, &it->root, &it->assumptions);
+	return *list = it;
+}
+
 /* Some register of the one and some of the other are stages of one ring that differ. */
 static bool in_other_stages(
 	struct finder *f, uint32_t generic, uint32_t async, struct round_pair *pair)
 {
-	const struct access *a = &f->unit->accesses.v[async];
 	const struct stage_sum *s = sum_of(f, generic), *t = sum_of(f, async);
-	uint32_t unit = is_descriptor(f->unit, a) ? 16 : 1;
+	uint32_t unit = descriptor_unit(f, async);
 
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t k = 0; k < t->n; k++) {
 			uint32_t x = s->terms[i].node, y = t->terms[k].node, rests_on = 0;
 			uint32_t factor = s->terms[i].factor;
+			const struct asked *asked;
 			int64_t m, n;
 
-			if (x == y || factor < 16 || factor > SHARED_MOST ||
-				factor != unit * t->terms[k].factor ||
+			if (x == y || !is_stride(factor) || factor != unit * t->terms[k].factor ||
 				!number_within(f->vs, x, &m, &rests_on) ||
 				!number_within(f->vs, y, &n, &rests_on) ||
-				!stages_differ(f->vs, x, y, &pair->root, &rests_on))
+				!(asked = ask(f, x, y))->differ)
 				continue;
-			pair->assumptions = rests_on;
+			pair->root = asked->root;
+			pair->assumptions = rests_on | asked->assumptions;
 			m = m > n ? m : n;
 			if (rest_is_near(f, generic, async, (uint32_t[]){x, y}, m, &pair->assumptions))
 				return true;
@@ -198,7 +247,7 @@ static void find_pairs(struct finder *f, struct rounds *r, const struct facts *f
 	const struct access *a = &f->unit->accesses.v[async];
 	uint32_t cap = 0;
 
-	if (!row || !sum_of(f, async)->n || a->peer)
+	if (!row || a->peer || !has_stage(f, async))
 		return;
 	for (uint32_t i = 0; i < row->n; i++)
 		for (uint64_t mask = row->mask[i]; mask; mask &= mask - 1) {
@@ -238,7 +287,7 @@ struct rounds *rounds_find(struct unit *unit, const struct facts *facts)
 		return NULL;
 	struct rounds *r = ARENA_NEW(arena, struct rounds, 1);
 
-	f.sums = ARENA_NEW(arena, struct stage_sum, n);
+	f.sums = ARENA_UNSET(arena, struct stage_sum, n);
 	f.looked = ARENA_NEW(arena, bool, n);
 	r->of = ARENA_NEW(arena, struct round_pair *, n);
 	r->n = ARENA_NEW(arena, uint32_t, n);
