@@ -50,10 +50,11 @@ static bool operand_number(struct look *l, const struct operand *o, uint64_t *ou
 		*out = (uint64_t)o->imm;
 		return true;
 	case OPERAND_SPECIAL:
+		if (o->special != SPECIAL_TID_X && o->special != SPECIAL_LANEID)
+			return false; /* in no thread */
 		l->differs = l->lanes = true;
 		*out = o->special == SPECIAL_TID_X ? l->tid : l->tid & 31;
-		return (o->special == SPECIAL_TID_X || o->special == SPECIAL_LANEID) &&
-		       (l->numbered || (!l->tid && !l->elected));
+		return l->numbered || (!l->tid && !l->elected);
 	case OPERAND_REG:
 		if (o->imm || !node_number(l, l->vs->ssa.node_of[o - l->vs->fn->operands], out))
 			return false;
@@ -77,6 +78,27 @@ static bool operand_number(struct look *l, const struct operand *o, uint64_t *ou
 static bool source(struct look *l, const struct insn *insn, uint32_t k, uint64_t *out)
 {
 	return operand_number(l, insn_source(l->vs->fn, insn, k), out);
+}
+
+/* The first n sources. Where one of them is not known, it does not matter that others differ between threads:
+ * it is not known in any thread in which it is the same, unless it only was too far to look. */
+static bool sources(struct look *l, const struct insn *insn, uint32_t n, uint64_t *out)
+{
+	const bool differs = l->differs, lanes = l->lanes;
+	bool others_differ = false, others_lanes = false, known = true;
+
+	for (uint32_t k = 0; k < n && known; k++) {
+		others_differ |= l->differs;
+		others_lanes |= l->lanes;
+		l->differs = differs;
+		l->lanes = lanes;
+		known = source(l, insn, k, &out[k]);
+	}
+	if (known || !l->fuel) {
+		l->differs |= others_differ;
+		l->lanes |= others_lanes;
+	}
+	return known;
 }
 
 static bool compared(enum compare c, bool less, bool equal)
@@ -107,13 +129,12 @@ static bool comparison(struct look *l, const struct insn *insn, uint32_t slot, u
 	bool is_unsigned, holds, other = true;
 	enum compare c = insn_compare(insn, &is_unsigned);
 	const struct operand *with = insn_source(l->vs->fn, insn, 2);
-	uint64_t a, b, p = 0;
+	uint64_t v[2], a, b, p = 0;
 
-	if (!type.bits || type.is_float || c == COMPARE_NONE || !source(l, insn, 0, &a) ||
-		!source(l, insn, 1, &b))
+	if (!type.bits || type.is_float || c == COMPARE_NONE || !sources(l, insn, 2, v))
 		return false;
-	a = cut(a, type.bits);
-	b = cut(b, type.bits);
+	a = cut(v[0], type.bits);
+	b = cut(v[1], type.bits);
 	holds = compared(c,
 		type.is_signed && !is_unsigned ? as_signed(a, type.bits) < as_signed(b, type.bits)
 					       : a < b,
@@ -233,11 +254,13 @@ static bool is_of_warp(const struct look *l, const struct insn *insn, uint64_t b
 
 static bool two_sources(struct look *l, const struct insn *insn, struct type type, uint64_t *out)
 {
-	uint64_t a, b, c;
+	uint64_t v[2], a, b, c;
 	bool lanes = l->lanes;
 
-	if (!source(l, insn, 0, &a) || !source(l, insn, 1, &b))
+	if (!sources(l, insn, 2, v))
 		return false;
+	a = v[0];
+	b = v[1];
 	if (is_of_warp(l, insn, b))
 		l->lanes = lanes;
 	switch (insn->op) {
@@ -278,15 +301,14 @@ static bool two_sources(struct look *l, const struct insn *insn, struct type typ
 /* bfi: the low bits of a in a field of b (ISA 9.7.1.24). */
 static bool inserted(struct look *l, const struct insn *insn, struct type type, uint64_t *out)
 {
-	uint64_t a, b, at, size;
+	uint64_t v[4];
 
-	if (!source(l, insn, 0, &a) || !source(l, insn, 1, &b) || !source(l, insn, 2, &at) ||
-		!source(l, insn, 3, &size))
+	if (!sources(l, insn, 4, v))
 		return false;
-	at = cut(at, 8);
-	uint64_t field = at < type.bits ? cut(~UINT64_C(0), (uint32_t)cut(size, 8)) << at : 0;
+	uint64_t at = cut(v[2], 8);
+	uint64_t field = at < type.bits ? cut(~UINT64_C(0), (uint32_t)cut(v[3], 8)) << at : 0;
 
-	*out = (b & ~field) | (at < type.bits ? a << at & field : 0);
+	*out = (v[1] & ~field) | (at < type.bits ? v[0] << at & field : 0);
 	return true;
 }
 

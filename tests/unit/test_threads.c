@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a predicate is in one thread, and in how many it is the same: that of the guarded store in the body. */
+#include "analysis/thread_truths.h"
+#include "analysis/value_private.h"
+#include "unit_text.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+struct row {
+	const char *name, *body;
+	uint16_t tid;
+	enum truth truth;
+	uint32_t alike;
+};
+
+#define STORE "@%p1 st.shared.u32 [tile], %r9;\nret;"
+
+static const struct row rows[] = {
+	{"a thread's number", "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 7;\n" STORE, 6, TRUTH_YES, 1},
+	{"one that is too large", "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 7;\n" STORE, 7, TRUTH_NO, 1},
+	{"that of a warp",
+		"mov.u32 %r1, %tid.x;\nshr.u32 %r2, %r1, 5;\nsetp.eq.s32 %p1, %r2, 1;\n" STORE, 40,
+		TRUTH_YES, 32},
+	{"a constant", "mov.u32 %r1, 3;\nsetp.eq.s32 %p1, %r1, 3;\n" STORE, 5, TRUTH_YES, THREADS_MAX},
+	{"that of the CTA is open for all",
+		"mov.u32 %r1, %ctaid.x;\nsetp.eq.s32 %p1, %r1, 3;\n" STORE, 5, TRUTH_OPEN, THREADS_MAX},
+	{"a thread's number against one that is not known",
+		"mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nsetp.lt.u32 %p1, %r1, %r2;\n" STORE, 5,
+		TRUTH_OPEN, THREADS_MAX},
+	{"the other way round",
+		"mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nsetp.lt.u32 %p1, %r2, %r1;\n" STORE, 5,
+		TRUTH_OPEN, THREADS_MAX},
+	{"a sum with one that is not known",
+		"mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nadd.s32 %r3, %r1, %r2;\n"
+		"setp.lt.u32 %p1, %r3, 100;\n" STORE, 5, TRUTH_OPEN, THREADS_MAX},
+	{"one side is enough, in some threads",
+		"mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nsetp.lt.u32 %p2, %r1, 7;\n"
+		"setp.eq.s32 %p3, %r2, 0;\nand.pred %p1, %p2, %p3;\n" STORE, 5, TRUTH_OPEN, 1},
+	{"and in others",
+		"mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nsetp.lt.u32 %p2, %r1, 7;\n"
+		"setp.eq.s32 %p3, %r2, 0;\nand.pred %p1, %p2, %p3;\n" STORE, 8, TRUTH_NO, 1},
+	{"what a thread selects may be unknown in it alone",
+		"mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nsetp.lt.u32 %p2, %r1, 7;\n"
+		"selp.u32 %r3, %r2, 1, %p2;\nsetp.eq.s32 %p1, %r3, 1;\n" STORE, 5, TRUTH_OPEN, 1},
+	{"and known in another",
+		"mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nsetp.lt.u32 %p2, %r1, 7;\n"
+		"selp.u32 %r3, %r2, 1, %p2;\nsetp.eq.s32 %p1, %r3, 1;\n" STORE, 8, TRUTH_YES, 1},
+};
+
+static void test_threads_compute(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct unit_text t;
+		uint32_t insn = 0, alike;
+
+		unit_text_parse(&t, rows[i].body);
+		unit_text_analyse(&t);
+		while (t.unit.fn->insns[insn].guard == NONE)
+			insn++;
+		const struct values *vs = t.unit.values;
+		enum truth truth = thread_compute(
+			vs, (struct thread){rows[i].tid, false}, vs->ssa.guard_of[insn], &alike);
+
+		if (truth != rows[i].truth || alike != rows[i].alike)
+			fail_msg("%s: truth %d for %u threads", rows[i].name, (int)truth, alike);
+		unit_text_free(&t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_compute)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
