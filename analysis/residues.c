@@ -7,8 +7,6 @@
  */
 #include "analysis/residues.h"
 
-#include "analysis/threads.h"
-
 #define DEPTH_MOST 24
 #define FUEL 400
 #define RESIDUES_MOST 512
@@ -186,11 +184,9 @@ struct residues *residues_of(struct values *vs, uint32_t node)
 		return NULL;
 	vs->nresidues++;
 	struct residues *fresh =
-		arena_alloc(vs->arena, sizeof(*fresh) + most * sizeof(struct residue));
+		arena_alloc_unset(vs->arena, sizeof(*fresh) + most * sizeof(struct residue));
 
 	*fresh = (struct residues){.next = *list, .node = node};
-	for (uint32_t t = 0; t < most; t++)
-		fresh->v[t].bits = NOT_ASKED;
 	return *list = fresh;
 }
 
@@ -216,6 +212,12 @@ static bool whole_number(
 	return false;
 }
 
+static void keep(struct residues *kept, uint32_t tid, struct residue r)
+{
+	kept->v[tid] = r;
+	thread_set_add(&kept->asked, tid);
+}
+
 /* A register; what is found is kept, unless it was not looked at to the end. */
 static struct residue register_bits(struct look *l, uint32_t node, uint32_t depth)
 {
@@ -234,7 +236,7 @@ static struct residue register_bits(struct look *l, uint32_t node, uint32_t dept
 	uint32_t assumptions = l->assumptions;
 	bool cut = l->cut;
 
-	if (kept && kept->v[l->tid].bits != NOT_ASKED) {
+	if (kept && thread_set_has(&kept->asked, l->tid)) {
 		l->assumptions |= kept->assumptions;
 		return kept->v[l->tid];
 	}
@@ -242,13 +244,13 @@ static struct residue register_bits(struct look *l, uint32_t node, uint32_t dept
 	l->cut = false;
 	/* what comes around a loop finds what is certain of the phi */
 	if (kept && vs->ssa.nodes[node].kind == NODE_PHI) {
-		kept->v[l->tid] = by_set(l, node);
+		keep(kept, l->tid, by_set(l, node));
 		kept->assumptions |= l->assumptions;
 	}
 	if (!whole_number(l, node, kept, &r))
 		r = node_bits_of(l, node, depth);
-	if (kept && (!l->cut || kept->v[l->tid].bits != NOT_ASKED)) {
-		kept->v[l->tid] = r;
+	if (kept && (!l->cut || thread_set_has(&kept->asked, l->tid))) {
+		keep(kept, l->tid, r);
 		kept->assumptions |= l->assumptions;
 	}
 	l->assumptions |= assumptions;

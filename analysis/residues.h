@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "analysis/threads.h"
 #include "analysis/value_private.h"
 
 struct residue { /* value modulo 2^bits */
@@ -18,9 +19,9 @@ struct residues {
 	uint32_t node;
 	uint32_t assumptions;
 	uint32_t open_from, open_end; /* no number follows in these threads from the thread alone */
-	struct residue v[];	      /* by thread; NOT_ASKED bits */
+	struct thread_set asked;
+	struct residue v[]; /* by thread, where it was asked about */
 };
-#define NOT_ASKED UINT32_MAX
 
 static const struct residue residue_unknown = {0, 0};
 

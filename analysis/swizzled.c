@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #define CHUNK 16
+#define NOT_ASKED UINT32_MAX
 #define PATTERN_LOG 10 /* the address bits that swizzling looks at, and below */
 #define BITS_MOST 18   /* the shared memory of a CTA has no more */
 
@@ -92,7 +93,7 @@ static struct residue address_of(
 		return f->at && f->at->kind == OPERAND_SYMBOL
 			       ? residue_of(vs, g->address.id, tid, f->at, &f->assumptions)
 			       : residue_unknown;
-	if (f->kept && f->kept->v[tid].bits != NOT_ASKED) {
+	if (f->kept && thread_set_has(&f->kept->asked, tid)) {
 		r = f->kept->v[tid];
 		f->assumptions |= f->kept->assumptions;
 	} else {
