@@ -266,25 +266,26 @@ void facts_collect(struct unit *unit, bool crossing, struct facts *facts)
 {
 	const struct accesses *accesses = &unit->accesses;
 	struct collector c = {.unit = unit, .facts = facts, .crossing = crossing};
-	struct meets meets;
+	struct meets *meets = ARENA_NEW(unit->arena, struct meets, 1);
 
-	meets_find(unit, &meets);
+	meets_find(unit, meets);
 	*facts = (struct facts){
 		.first_of = ARENA_NEW(unit->arena, uint32_t, accesses->n + 1),
 		.row = ARENA_NEW(unit->arena, const struct fact_row *, accesses->n + 1),
-		.pairs_ruled_out = meets.ruled_out,
-		.assumptions = meets.assumptions,
+		.pairs_ruled_out = meets->ruled_out,
+		.assumptions = meets->assumptions,
+		.meets = meets,
 	};
-	if (too_many_to_follow(unit, &meets)) {
-		facts->groups = groups_make(unit, &meets);
+	if (too_many_to_follow(unit, meets)) {
+		facts->groups = groups_make(unit, meets);
 		facts->too_many = !facts->groups;
 		if (facts->too_many)
 			return;
 	}
 	for (uint32_t i = 0; i < accesses->n; i++)
 		c.peers |= accesses->v[i].proxy == PROXY_ASYNC && accesses->v[i].peer;
-	list_facts(&c, spaces_of_facts(&c, &meets));
-	fill_rows(&c, &meets);
+	list_facts(&c, spaces_of_facts(&c, meets));
+	fill_rows(&c, meets);
 	sort_facts(unit->arena, facts);
 }
 

@@ -38,6 +38,7 @@ struct facts {
 	uint32_t n;
 	uint32_t *first_of;   /* by access: its facts are first_of[i] .. first_of[i + 1) */
 	const struct fact_row **row; /* by access (async ones): NULL: it makes no edge */
+	const struct meets *meets;   /* the pairs from which they were made */
 	struct groups *groups;       /* the facts are those of groups of accesses; NULL: of single ones */
 	bool fenced;                 /* some fact has a FENCED form */
 	bool too_many;               /* even the groups are too many: there are no facts */

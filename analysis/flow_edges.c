@@ -214,8 +214,6 @@ static uint8_t confidence(struct flow_setup *s, const struct meeting *m, const s
 	const struct fact *fact = &s->facts.v[m->fact];
 	const struct access *a = &unit->accesses.v[m->async];
 	const struct access *g = &unit->accesses.v[m->generic];
-	struct overlap o = access_overlap(
-		unit->values, &unit->accesses, m->generic, m->async, unit->options, NULL);
 
 	if (fact->form == FORM_WEAK || g->call || a->call)
 		return CONFIDENCE_POSSIBLE;
@@ -227,9 +225,9 @@ static uint8_t confidence(struct flow_setup *s, const struct meeting *m, const s
 		return CONFIDENCE_POSSIBLE; /* mapa may name the own CTA: its rank is not known */
 	if (!m->own && way->unknown)
 		return CONFIDENCE_POSSIBLE;
-	if (!m->own && o.confidence > CONFIDENCE_LIKELY)
-		return CONFIDENCE_LIKELY;
-	return o.confidence;
+	uint8_t overlap = meets_confidence(unit, s->facts.meets, m->generic, m->async);
+
+	return !m->own && overlap > CONFIDENCE_LIKELY ? CONFIDENCE_LIKELY : overlap;
 }
 
 /* Enough for merge() to keep what is not weak. */

@@ -181,9 +181,10 @@ uint8_t meets_asked_spaces(const struct search *s, const struct access *g, const
 	return spaces;
 }
 
-static void push_meet(struct search *s, uint32_t g, uint32_t a, uint8_t spaces)
+static void push_meet(
+	struct search *s, uint32_t g, uint32_t a, uint8_t spaces, enum confidence confidence)
 {
-	struct meet one = {g, a, spaces};
+	struct meet one = {g, a, spaces, (uint8_t)confidence};
 
 	s->meets->pairs += meets_size(s, g) * meets_size(s, a);
 	ARENA_PUSH(s->unit->arena, s->meets->v, s->meets->n, s->cap, one);
@@ -203,7 +204,7 @@ bool meets_look_at(struct search *s, uint32_t g, uint32_t a)
 	if (!o.may) {
 		s->meets->ruled_out += meets_size(s, g) * meets_size(s, a);
 	} else if (spaces & o.spaces) {
-		push_meet(s, g, a, spaces & o.spaces);
+		push_meet(s, g, a, spaces & o.spaces, o.confidence);
 	}
 	return true;
 }
@@ -234,7 +235,8 @@ static void find_coarsely(struct search *s)
 			uint8_t spaces = meets_asked_spaces(s, g, a);
 
 			if (spaces && (!p.kind || !q.kind || access_place_order(&p, &q) == 0))
-				push_meet(s, s->generics.v[i], s->asyncs.v[k], spaces);
+				push_meet(s, s->generics.v[i], s->asyncs.v[k], spaces,
+					CONFIDENCE_POSSIBLE);
 			else if (spaces && p.kind == PLACE_POINTER)
 				s->meets->assumptions |= ASSUME_DISTINCT_PARAMS;
 		}
@@ -261,6 +263,21 @@ void meets_find(struct unit *unit, struct meets *meets)
 		meets_look_at_all(&s, s.generics, s.asyncs);
 	else if (!meets_find_by_place(&s))
 		find_coarsely(&s);
-	if (meets->n)
+	else if (meets->n) /* the others come in this order */
 		qsort(meets->v, meets->n, sizeof(*meets->v), by_async_class);
+}
+
+uint8_t meets_confidence(
+	const struct unit *unit, const struct meets *meets, uint32_t generic, uint32_t async)
+{
+	struct meet key = {.generic = meets->class_of[generic], .async = meets->class_of[async]};
+	const struct meet *found =
+		meets->crowded || !meets->n
+			? NULL
+			: bsearch(&key, meets->v, meets->n, sizeof(key), by_async_class);
+
+	return found ? found->confidence
+		     : (uint8_t)access_overlap(unit->values, &unit->accesses, generic, async,
+			       unit->options, NULL)
+			       .confidence;
 }

@@ -12,6 +12,7 @@
 struct meet {
 	uint32_t generic, async; /* classes */
 	uint8_t spaces;		 /* enum space bits in which they meet, never 0 */
+	uint8_t confidence;	 /* enum confidence; of a crowded search: not known */
 };
 
 struct meets {
@@ -27,6 +28,8 @@ struct meets {
 };
 
 void meets_find(struct unit *, struct meets *);
+/* How sure it is that the bytes of two accesses that meet overlap, as access_overlap() says. */
+uint8_t meets_confidence(const struct unit *, const struct meets *, uint32_t generic, uint32_t async);
 
 /* Where an access lies: accesses of two places that are both known never touch the same bytes. */
 struct access_place {
