@@ -47,27 +47,30 @@ static inline void bits_copy(struct bits to, struct bits from)
 /* to |= from; tells whether `to` grew. */
 static inline bool bits_or(struct bits to, struct bits from)
 {
-	uint64_t grown = 0;
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < to.nwords; i++) {
-		grown |= from.words[i] & ~to.words[i];
+	/* mostly nothing is new */
+	while (i < to.nwords && !(from.words[i] & ~to.words[i]))
+		i++;
+	if (i == to.nwords)
+		return false;
+	for (; i < to.nwords; i++)
 		to.words[i] |= from.words[i];
-	}
-	return grown != 0;
+	return true;
 }
 
 /* to |= a & b; tells whether `to` grew. */
 static inline bool bits_or_and(struct bits to, struct bits a, struct bits b)
 {
-	uint64_t grown = 0;
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < to.nwords; i++) {
-		uint64_t w = a.words[i] & b.words[i];
-
-		grown |= w & ~to.words[i];
-		to.words[i] |= w;
-	}
-	return grown != 0;
+	while (i < to.nwords && !(a.words[i] & b.words[i] & ~to.words[i]))
+		i++;
+	if (i == to.nwords)
+		return false;
+	for (; i < to.nwords; i++)
+		to.words[i] |= a.words[i] & b.words[i];
+	return true;
 }
 
 static inline void bits_and(struct bits to, struct bits from)
