@@ -14,7 +14,7 @@
  */
 #include "analysis/loads.h"
 
-#include "analysis/regs.h"
+#include "analysis/tracked.h"
 #include "base/bits.h"
 
 #define LIVENESS_LIMIT (UINT64_C(1) << 31) /* bits; beyond it every register counts as live */
@@ -23,9 +23,8 @@ enum age { LATEST, OLDER, NAGES };
 
 struct values {
 	bool open[NAGES]; /* not known to be complete; else the sets mean nothing */
-	struct bits must[NAGES], may[NAGES];
-	uint64_t fold[NAGES]; /* the words of may, one over the other, at least */
-	bool escaped;	      /* some use cannot be followed: never dead */
+	struct bits must[NAGES], may[NAGES]; /* of the words of the web alone */
+	bool escaped; /* some use cannot be followed: never dead */
 };
 
 struct state {
@@ -34,31 +33,30 @@ struct state {
 	struct values values;
 };
 
-struct insn_range {
-	uint32_t *defs, *uses;
-	uint32_t ndefs, nuses;
-	uint64_t fold; /* a bit for each of both, as in the words of a set */
-};
-
 struct loads {
 	struct unit *unit;
-	uint32_t
-		*number; /* by register: its place in the sets; NONE: no value of it is of a load */
-	uint32_t nregs;	 /* in the sets */
-	struct insn_range *regs; /* by instruction */
+	struct tracked tracked;
 	uint64_t *stops; /* by instruction: its fold, or all bits where more is to be looked at */
+	uint32_t *asked, nasked; /* by instruction: 1 + its number among those that ask; 0: it does not */
 	struct bits *live_out; /* by block; NULL: too large */
-	struct bits *live_at;  /* by instruction that asks; no words: another */
+	struct bits *live_at;  /* by number of an instruction that asks */
 	struct state *in;      /* by block, reused; the last: behind the load */
 	uint32_t *touched, ntouched;
 	uint32_t *queue, nqueued;
-	struct values now; /* of the block under way */
-	bool recursed;	   /* open where its function is entered again */
+	struct values now;    /* of the block under way */
+	uint64_t fold[NAGES]; /* of these: the words of may, one over the other, at least */
+	uint32_t word, words; /* of the load under way: of all registers those of its web */
+	bool recursed;	      /* open where its function is entered again */
 };
+
+static const struct tracked_insn *tracked_at(const struct loads *l, uint32_t i)
+{
+	return &l->tracked.insns[l->tracked.at[i]];
+}
 
 static void live_before(const struct loads *l, uint32_t i, struct bits live)
 {
-	const struct insn_range *r = &l->regs[i];
+	const struct tracked_insn *r = tracked_at(l, i);
 
 	if (l->unit->fn->insns[i].guard == NONE)
 		for (uint32_t k = 0; k < r->ndefs; k++)
@@ -80,97 +78,30 @@ static bool is_asked(const struct unit *unit, uint32_t i)
 	return false;
 }
 
-/* All registers of an instruction, once it is of interest. */
-static void tabulate(struct loads *l, uint32_t i, struct insn_regs *regs)
-{
-	const struct function *fn = l->unit->fn;
-	struct arena *arena = l->unit->arena;
-
-	if (l->regs[i].defs)
-		return;
-	regs_of(fn, &fn->insns[i], arena, regs);
-	uint32_t *v = ARENA_UNSET(arena, uint32_t, regs->defs.n + regs->uses.n + 1);
-
-	for (uint32_t k = 0; k < regs->defs.n; k++)
-		v[k] = regs->defs.v[k];
-	for (uint32_t k = 0; k < regs->uses.n; k++)
-		v[regs->defs.n + k] = regs->uses.v[k];
-	l->regs[i] = (struct insn_range){v, v + regs->defs.n, regs->defs.n, regs->uses.n, 0};
-}
-
-/* What the instruction defines is tracked; new ones go onto the stack. */
-static uint32_t track_defs(struct loads *l, uint32_t i, uint32_t *stack, uint32_t top)
-{
-	for (uint32_t k = 0; k < l->regs[i].ndefs; k++) {
-		uint32_t reg = l->regs[i].defs[k];
-
-		if (l->number[reg] != NONE)
-			continue;
-		l->number[reg] = l->nregs++;
-		stack[top++] = reg;
-	}
-	return top;
-}
-
-/* Only registers whose value may depend on a load that is asked for are of interest, wherever they
- * are, and only instructions that name one. */
-static void find_tracked(struct loads *l, struct ids loads)
-{
-	const struct function *fn = l->unit->fn;
-	struct arena *arena = l->unit->arena;
-	uint32_t *stack = ARENA_UNSET(arena, uint32_t, fn->nregs + 1), top = 0;
-	struct insn_regs regs = {0};
-
-	l->regs = ARENA_NEW(arena, struct insn_range, fn->ninsns);
-	l->number = ARENA_UNSET(arena, uint32_t, fn->nregs + 1);
-	memset(l->number, 0xff, sizeof(*l->number) * (fn->nregs + 1));
-	for (uint32_t i = 0; i < loads.n; i++) {
-		tabulate(l, loads.v[i], &regs);
-		top = track_defs(l, loads.v[i], stack, top);
-	}
-	while (top) {
-		uint32_t reg = stack[--top];
-		struct ids uses = value_register_uses(l->unit->values, reg);
-		struct ids defs = value_register_defs(l->unit->values, reg);
-
-		for (uint32_t i = 0; i < uses.n; i++) {
-			tabulate(l, uses.v[i], &regs);
-			top = track_defs(l, uses.v[i], stack, top);
-		}
-		for (uint32_t i = 0; i < defs.n; i++)
-			tabulate(l, defs.v[i], &regs);
-	}
-}
-
-static uint32_t keep_tracked(const struct loads *l, uint32_t *v, uint32_t n, uint64_t *fold)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t k = 0; k < n; k++) {
-		uint32_t number = l->number[v[k]];
-
-		if (number == NONE)
-			continue;
-		v[kept++] = number;
-		*fold |= UINT64_C(1) << (number % 64);
-	}
-	return kept;
-}
-
-/* Leaves tracked registers alone, by their numbers. */
-static void renumber(struct loads *l)
+static void find_stops(struct loads *l)
 {
 	const struct unit *unit = l->unit;
 
 	l->stops = ARENA_UNSET(unit->arena, uint64_t, unit->fn->ninsns);
+	l->asked = ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns);
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		struct insn_range *r = &l->regs[i];
+		l->stops[i] = tracked_at(l, i)->fold;
+		if (!is_asked(unit, i))
+			continue;
+		l->stops[i] = UINT64_MAX;
+		l->asked[i] = ++l->nasked;
+	}
+}
 
-		if (r->defs) {
-			r->ndefs = keep_tracked(l, r->defs, r->ndefs, &r->fold);
-			r->nuses = keep_tracked(l, r->uses, r->nuses, &r->fold);
-		}
-		l->stops[i] = is_asked(unit, i) ? UINT64_MAX : r->fold;
+/* Backward through a block; what is live where somebody asks is kept. */
+static void live_through(struct loads *l, const struct block *block, struct bits live)
+{
+	for (uint32_t i = block->first + block->count; i-- > block->first;) {
+		if (!l->stops[i])
+			continue;
+		live_before(l, i, live);
+		if (l->asked[i])
+			bits_copy(l->live_at[l->asked[i] - 1], live);
 	}
 }
 
@@ -178,42 +109,26 @@ static void liveness(struct loads *l)
 {
 	const struct cfg *cfg = &l->unit->cfg;
 	struct arena *arena = l->unit->arena;
-	uint32_t nregs = l->nregs, asked = 0;
+	uint32_t nregs = l->tracked.n;
 	struct bits live = bits_new(arena, nregs);
 
-	for (uint32_t i = 0; i < l->unit->fn->ninsns; i++)
-		asked += is_asked(l->unit, i);
-	if ((uint64_t)nregs * (cfg->n + asked) > LIVENESS_LIMIT)
+	if ((uint64_t)nregs * (cfg->n + l->nasked) > LIVENESS_LIMIT)
 		return;
 	l->live_out = ARENA_NEW(arena, struct bits, cfg->n);
-	l->live_at = ARENA_NEW(arena, struct bits, l->unit->fn->ninsns);
+	l->live_at = ARENA_NEW(arena, struct bits, l->nasked);
 	for (uint32_t b = 0; b < cfg->n; b++)
 		l->live_out[b] = bits_new(arena, nregs);
+	for (uint32_t i = 0; i < l->nasked; i++)
+		l->live_at[i] = bits_new(arena, nregs);
 	for (bool changed = true; changed && !budget_spent(l->unit->budget);) {
 		changed = false;
 		for (uint32_t b = cfg->n; b-- > 0;) {
 			const struct block *block = &cfg->blocks[b];
 
 			bits_copy(live, l->live_out[b]);
-			for (uint32_t i = block->first + block->count; i-- > block->first;)
-				if (l->regs[i].fold)
-					live_before(l, i, live);
+			live_through(l, block, live);
 			for (uint32_t i = 0; i < block->pred.n; i++)
 				changed |= bits_or(l->live_out[block->pred.v[i]], live);
-		}
-	}
-	for (uint32_t b = 0; b < cfg->n; b++) {
-		const struct block *block = &cfg->blocks[b];
-
-		bits_copy(live, l->live_out[b]);
-		for (uint32_t i = block->first + block->count; i-- > block->first;) {
-			if (!l->stops[i])
-				continue;
-			live_before(l, i, live);
-			if (!is_asked(l->unit, i))
-				continue;
-			l->live_at[i] = bits_new(arena, nregs);
-			bits_copy(l->live_at[i], live);
 		}
 	}
 }
@@ -221,9 +136,16 @@ static void liveness(struct loads *l)
 static void values_new(const struct loads *l, struct values *v)
 {
 	for (enum age a = LATEST; a < NAGES; a++) {
-		v->must[a] = bits_new(l->unit->arena, l->nregs);
-		v->may[a] = bits_new(l->unit->arena, l->nregs);
+		v->must[a] = bits_new(l->unit->arena, l->tracked.web_words * 64);
+		v->may[a] = bits_new(l->unit->arena, l->tracked.web_words * 64);
 	}
+}
+
+/* For the sets of the load under way. */
+static void values_fit(const struct loads *l, struct values *v)
+{
+	for (enum age a = LATEST; a < NAGES; a++)
+		v->must[a].nwords = v->may[a].nwords = l->words;
 }
 
 struct loads *loads_prepare(struct unit *unit, struct ids loads)
@@ -232,8 +154,8 @@ struct loads *loads_prepare(struct unit *unit, struct ids loads)
 	uint32_t n = unit->cfg.n;
 
 	l->unit = unit;
-	find_tracked(l, loads);
-	renumber(l);
+	tracked_find(unit, loads, &l->tracked);
+	find_stops(l);
 	liveness(l);
 	l->in = ARENA_NEW(unit->arena, struct state, n + 1);
 	l->touched = ARENA_NEW(unit->arena, uint32_t, n + 1);
@@ -242,10 +164,23 @@ struct loads *loads_prepare(struct unit *unit, struct ids loads)
 	return l;
 }
 
-static bool any_used(struct bits set, const struct insn_range *r)
+/* The place of a tracked register in the sets of the load under way; one of another web may be none of theirs. */
+static uint32_t place_of(const struct loads *l, uint32_t number)
+{
+	return number - l->word * 64;
+}
+
+static bool has(const struct loads *l, struct bits set, uint32_t number)
+{
+	uint32_t place = place_of(l, number);
+
+	return place < l->words * 64 && bits_has(set, place);
+}
+
+static bool any_used(const struct loads *l, struct bits set, const struct tracked_insn *r)
 {
 	for (uint32_t i = 0; i < r->nuses; i++)
-		if (bits_has(set, r->uses[i]))
+		if (has(l, set, r->uses[i]))
 			return true;
 	return false;
 }
@@ -330,6 +265,7 @@ static void join_into(struct loads *l, uint32_t at)
 	if (!in->reached) {
 		if (!in->values.must[LATEST].words)
 			values_new(l, &in->values);
+		values_fit(l, &in->values);
 		in->reached = true;
 		copy_values(&in->values, &l->now);
 		l->touched[l->ntouched++] = at;
@@ -348,7 +284,7 @@ static void join_into(struct loads *l, uint32_t at)
 /* The load runs: what it brought before is older now. */
 static void run_load(struct loads *l, uint32_t load)
 {
-	const struct insn_range *r = &l->regs[load];
+	const struct tracked_insn *r = tracked_at(l, load);
 	struct values *v = &l->now;
 
 	join_age(v, OLDER, v, LATEST);
@@ -356,11 +292,13 @@ static void run_load(struct loads *l, uint32_t load)
 	bits_zero(v->must[LATEST]);
 	bits_zero(v->may[LATEST]);
 	for (uint32_t k = 0; k < r->ndefs; k++) {
-		bits_clear(v->must[OLDER], r->defs[k]);
+		uint32_t d = place_of(l, r->defs[k]);
+
+		bits_clear(v->must[OLDER], d);
 		if (l->unit->fn->insns[load].guard == NONE)
-			bits_clear(v->may[OLDER], r->defs[k]);
-		bits_set(v->must[LATEST], r->defs[k]);
-		bits_set(v->may[LATEST], r->defs[k]);
+			bits_clear(v->may[OLDER], d);
+		bits_set(v->must[LATEST], d);
+		bits_set(v->may[LATEST], d);
 	}
 }
 
@@ -379,14 +317,14 @@ static void step(struct loads *l, enum age a, uint32_t i)
 {
 	const struct unit *unit = l->unit;
 	const struct insn *insn = &unit->fn->insns[i];
-	const struct insn_range *r = &l->regs[i];
+	const struct tracked_insn *r = tracked_at(l, i);
 
-	if (!(r->fold & l->now.fold[a]))
+	if (!(r->fold & l->fold[a]))
 		return;
 	struct bits must_set = l->now.must[a], may_set = l->now.may[a];
-	bool must = any_used(must_set, r), may = any_used(may_set, r);
-	uint32_t under = insn->guard == NONE ? NONE : l->number[insn->guard];
-	bool guard = under != NONE && bits_has(must_set, under);
+	bool must = any_used(l, must_set, r), may = any_used(l, may_set, r);
+	uint32_t under = insn->guard == NONE ? NONE : l->tracked.number[insn->guard];
+	bool guard = under != NONE && has(l, must_set, under);
 
 	/* the guard of a store or branch must be known whether or not it is taken */
 	if ((must && is_anchor(unit, i)) || (guard && unit->effects[i]->ntouches)) {
@@ -395,10 +333,12 @@ static void step(struct loads *l, enum age a, uint32_t i)
 	}
 	l->now.escaped |= may && (is_argument_store(unit->effects[i]) || unit->effects[i]->is_call);
 	if (may)
-		l->now.fold[a] |= r->fold;
+		l->fold[a] |= r->fold;
 	for (uint32_t k = 0; k < r->ndefs; k++) {
-		uint32_t d = r->defs[k];
+		uint32_t d = place_of(l, r->defs[k]);
 
+		if (d >= l->words * 64)
+			continue;
 		if (insn->guard == NONE) {
 			must ? bits_set(must_set, d) : bits_clear(must_set, d);
 			may ? bits_set(may_set, d) : bits_clear(may_set, d);
@@ -416,17 +356,19 @@ static void step(struct loads *l, enum age a, uint32_t i)
 /* Nobody will look at a value that no live register depends on. */
 static void close_dead(struct loads *l, uint32_t i)
 {
-	if (l->now.escaped || !l->live_at || !l->live_at[i].words)
+	if (l->now.escaped || !l->live_at || !l->asked[i])
 		return;
+	struct bits live = {l->live_at[l->asked[i] - 1].words + l->word, l->words};
+
 	for (enum age a = LATEST; a < NAGES; a++)
-		if (!bits_meet(l->now.may[a], l->live_at[i]))
+		if (!bits_meet(l->now.may[a], live))
 			l->now.open[a] = false;
 }
 
 /* The first instruction from i on that may change something, or `end`. */
 static uint32_t next_stop(const struct loads *l, uint32_t i, uint32_t end)
 {
-	uint64_t registers = l->now.fold[LATEST] | l->now.fold[OLDER];
+	uint64_t registers = l->fold[LATEST] | l->fold[OLDER];
 
 	if (registers)
 		while (i < end && !(l->stops[i] & registers))
@@ -447,7 +389,7 @@ static void run_block(struct loads *l, uint32_t load, uint32_t at)
 	l->in[at].end = NONE;
 	copy_values(&l->now, &l->in[at].values);
 	for (enum age a = LATEST; a < NAGES; a++)
-		l->now.fold[a] = l->now.open[a] ? fold(l->now.may[a]) : 0;
+		l->fold[a] = l->now.open[a] ? fold(l->now.may[a]) : 0;
 	for (uint32_t i = from; i < block->first + block->count; i++) {
 		i = next_stop(l, i, block->first + block->count);
 		if (i == block->first + block->count)
@@ -475,6 +417,11 @@ struct ids load_completed_at(struct loads *l, uint32_t load)
 {
 	uint32_t *ends = NULL, n = 0, cap = 0;
 
+	const struct tracked_insn *r = tracked_at(l, load);
+
+	l->word = r->ndefs ? l->tracked.web_from[r->defs[0]] / 64 : 0;
+	l->words = r->ndefs ? (l->tracked.web_end[r->defs[0]] + 63) / 64 - l->word : 0;
+	values_fit(l, &l->now);
 	l->ntouched = l->nqueued = 0;
 	l->recursed = false;
 	uint64_t usual = l->stops[load];

@@ -40,6 +40,7 @@ static const struct row rows[] = {
 		"LD: ld.shared.u32 %r1, [tile];\natom.shared.add.u32 %r2, [other], %r1;\nbar.sync "
 		"0;\nret;",
 		"2"},
+	{"no value at all", "LD: red.shared.add.u32 [tile], %r1;\nbar.sync 0;\nret;", "2"},
 	{"a value that nobody uses", "LD: ld.shared.u32 %r1, [tile];\nbar.sync 0;\nret;", "2"},
 	{"a value that is overwritten unused",
 		"LD: ld.shared.u32 %r1, [tile];\nmov.u32 %r1, 0;\nbar.sync 0;\n"
@@ -141,9 +142,53 @@ static void test_loads_completed_at(void **state)
 	}
 }
 
+static uint32_t all_loads(struct unit_text *t, uint32_t *insns)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->unit.fn->ninsns; i++)
+		if (t->unit.fn->insns[i].op == OP_ld)
+			insns[n++] = i;
+	return n;
+}
+
+/* More registers than a word has bits stand between a value and what is made of it. */
+static void test_loads_keep_what_belongs_together(void **state)
+{
+	struct unit_text t;
+	uint32_t insns[100], n;
+	char body[8000], got[128];
+	size_t used = (size_t)snprintf(body, sizeof(body),
+		"LD: ld.shared.u32 %%r1, [tile];\nadd.s32 %%r2, %%r1, 1;\n");
+
+	(void)state;
+	for (int i = 10; i < 50; i++)
+		used += (size_t)snprintf(body + used, sizeof(body) - used,
+			"ld.shared.u32 %%r%d, [tile];\nst.shared.u32 [other], %%r%d;\n", i, i);
+	for (int i = 0; i < 20; i++)
+		used += (size_t)snprintf(body + used, sizeof(body) - used,
+			"ld.shared.u64 %%rd%d, [tile];\nld.shared.f32 %%f%d, [tile];\n", i, i);
+	snprintf(body + used, sizeof(body) - used,
+		"bar.sync 0;\nst.shared.u32 [other], %%r2;\nbar.sync 0;\nret;");
+	unit_text_parse(&t, body);
+	unit_text_analyse(&t);
+	n = all_loads(&t, insns);
+	assert_int_equal(n, 81);
+	struct loads *loads = loads_prepare(&t.unit, (struct ids){insns, n});
+
+	print_lines(&t, load_completed_at(loads, insns[0]), got, sizeof(got));
+	assert_string_equal(got, "124");
+	print_lines(&t, load_completed_at(loads, insns[1]), got, sizeof(got));
+	assert_string_equal(got, "4");
+	print_lines(&t, load_completed_at(loads, insns[80]), got, sizeof(got));
+	assert_string_equal(got, "123");
+	unit_text_free(&t);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_loads_completed_at)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_loads_completed_at),
+		cmocka_unit_test(test_loads_keep_what_belongs_together)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
