@@ -49,13 +49,6 @@ static const char *join(struct arena *arena, const char *a, struct slice b)
 	return text;
 }
 
-static void note_unmodelled(struct unit *unit, uint32_t insn, const char *what)
-{
-	struct unmodelled one = {insn, what};
-
-	ARENA_PUSH(unit->arena, unit->unmodelled, unit->nunmodelled, unit->unmodelled_cap, one);
-}
-
 static struct slice text_of(const struct unit *unit, struct span at)
 {
 	return (struct slice){unit->module->source->text + at.begin, at.end - at.begin};
@@ -67,7 +60,7 @@ static void note_unknown(struct unit *unit)
 		const struct effect *effect = unit->effects[k];
 
 		if (!effect->known && effect->may_touch_memory && unit->cfg.block_of[k] != NONE)
-			note_unmodelled(unit, k,
+			unit_note(unit, k,
 				join(unit->arena, "unknown instruction ",
 					text_of(unit, unit->fn->insns[k].opcode_at)));
 	}
@@ -181,7 +174,7 @@ static void finish(struct run *run, struct arena *keep, struct kernel_result *re
 	result->budget_spent = run->flow.incomplete || run->budget.spent;
 	if (result->budget_spent) { /* left unchanged: half a plan may be worse than none */
 		run->plan = (struct plan){0};
-		note_unmodelled(unit, NONE,
+		unit_note(unit, NONE,
 			run->budget.spent ? "the time budget of the function is spent"
 					  : "the function is too large for the flow's sets");
 	}
@@ -227,6 +220,7 @@ void analyse_root_observed(const struct module *module, uint32_t function,
 	*unit = (struct unit){.module = module,
 		.fn = &run->linked.fn,
 		.options = options,
+		.lasting = scratch,
 		.arena = scratch,
 		.budget = &run->budget};
 	run->view = (struct analysis_view){.unit = unit,

@@ -349,11 +349,10 @@ static void emit(struct judge *j)
 static bool too_many_to_judge(struct judge *j)
 {
 	struct unit *unit = j->now.unit;
-	struct unmodelled one = {NONE, "too many fences to take away each"};
 
 	if (2 * j->n * flow_size(j->now.setup) <= AUDIT_WORK_MOST)
 		return false;
-	ARENA_PUSH(unit->arena, unit->unmodelled, unit->nunmodelled, unit->unmodelled_cap, one);
+	unit_note(unit, NONE, "too many fences to take away each");
 	return true;
 }
 

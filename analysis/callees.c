@@ -250,10 +250,9 @@ static void note(struct unit *unit, uint32_t call)
 		snprintf(text, sizeof(text), "call of unknown function %.*s",
 			(int)(name.size < 200 ? name.size : 200), name.text);
 	}
-	char *what = arena_alloc(unit->arena, strlen(text) + 1);
-	struct unmodelled one = {call, strcpy(what, text)};
+	char *what = arena_alloc(unit->lasting, strlen(text) + 1);
 
-	ARENA_PUSH(unit->arena, unit->unmodelled, unit->nunmodelled, unit->unmodelled_cap, one);
+	unit_note(unit, call, strcpy(what, text));
 }
 
 /* Both lists are sorted by instruction; the calls' own accesses come behind the others. */

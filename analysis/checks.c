@@ -16,7 +16,7 @@ void check_report(struct check_list *list, uint8_t rule, uint8_t confidence, uin
 		.other = other,
 		.detail = detail};
 
-	ARENA_PUSH(list->unit->arena, list->v, list->n, list->cap, f);
+	ARENA_PUSH(list->unit->lasting, list->v, list->n, list->cap, f);
 }
 
 /* A first look: most functions have nothing that these rules are about. */
@@ -34,25 +34,23 @@ static bool has_sites(const struct unit *unit)
 void checks_run(struct unit *unit, struct check_finding **findings, uint32_t *n)
 {
 	struct check_list list = {.unit = unit};
+	struct arena stage;
 
 	*findings = NULL;
 	*n = 0;
 	if (!has_sites(unit))
 		return;
+	unit_begin(unit, &stage);
 	list.defs = check_prepare(unit);
-
 	if (unit->options->rules >> RULE_BULK_STORE_UNWAITED & 1)
 		check_bulk_stores(&list);
 	if (unit->options->rules >> RULE_MBARRIER_INIT_UNFENCED & 1)
 		check_mbarrier_init(&list);
 	if (unit->options->rules >> RULE_TENSORMAP_UNFENCED & 1)
 		check_tensormaps(&list);
-	if (*list.defs.steps > CHECK_STEPS_MOST) {
-		struct unmodelled one = {NONE, "too many copies to follow each to its wait"};
-
-		ARENA_PUSH(unit->arena, unit->unmodelled, unit->nunmodelled, unit->unmodelled_cap,
-			one);
-	}
+	if (*list.defs.steps > CHECK_STEPS_MOST)
+		unit_note(unit, NONE, "too many copies to follow each to its wait");
+	unit_end(unit);
 	*findings = list.v;
 	*n = list.n;
 }

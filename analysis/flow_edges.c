@@ -346,6 +346,7 @@ void flow_collect_edges(struct flow_setup *s, struct bits only, struct flow *flo
 {
 	struct meetings m = {.s = s};
 	struct visitor visitor = {.data = &m, .meets = note_meeting};
+	struct arena *arena = s->brief ? s->arena : s->unit->arena;
 	uint32_t cap = s->brief ? s->brief_cap : 0;
 
 	if (s->facts.groups)
@@ -369,11 +370,12 @@ void flow_collect_edges(struct flow_setup *s, struct bits only, struct flow *flo
 				way = m.v[i].own || s->brief ? (struct way){0}
 							     : find_way(s, e, b, m.v[i].fact);
 				describe(s, &m.v[i], &way, &edge);
-				ARENA_PUSH(s->unit->arena, flow->edges, flow->nedges, cap, edge);
+				ARENA_PUSH(arena, flow->edges, flow->nedges, cap, edge);
 			}
 			m.n = 0;
 		}
 	}
+	ARENA_GIVE_BACK(s->unit->arena, m.v, m.cap);
 	if (s->brief) {
 		s->brief_edges = flow->edges;
 		s->brief_cap = cap;

@@ -241,10 +241,11 @@ static void make_room(struct flow_setup *s, uint32_t nevents)
 {
 	if (s->events_cap >= nevents)
 		return;
+	ARENA_GIVE_BACK(s->arena, s->merged, s->events_cap);
 	s->events_cap = nevents + 64;
-	s->merged = ARENA_NEW(s->unit->arena, struct event, s->events_cap);
+	s->merged = ARENA_UNSET(s->arena, struct event, s->events_cap);
 	if (!s->merged_of)
-		s->merged_of = ARENA_NEW(s->unit->arena, uint32_t, s->unit->cfg.n + 1);
+		s->merged_of = ARENA_NEW(s->arena, uint32_t, s->unit->cfg.n + 1);
 }
 
 static void merge_fence(struct flow_setup *s, const struct placed_fence *fence)
@@ -300,6 +301,7 @@ void flow_merge_events(struct flow_setup *s, const struct fence_view *view)
 	s->nevents = 0;
 	for (uint32_t b = 0; b < unit->cfg.n; b++)
 		merge_block(s, b, placed, nplaced);
+	ARENA_GIVE_BACK(unit->arena, placed, nplaced);
 	s->merged_of[unit->cfg.n] = s->nevents;
 	s->events = s->merged;
 	s->events_of = s->merged_of;
@@ -467,6 +469,7 @@ struct flow_setup *flow_prepare(struct unit *unit)
 	struct flow_setup *s = ARENA_NEW(unit->arena, struct flow_setup, 1);
 
 	s->unit = unit;
+	s->arena = unit->arena;
 	handoff_pair(unit, &s->handoffs);
 	facts_collect(unit, s->handoffs.any_cross, &s->facts);
 	s->too_large = s->facts.too_many;
@@ -493,6 +496,7 @@ struct flow_setup *flow_prepare_with(struct flow_setup *from, const struct fence
 	struct flow_setup *s = ARENA_NEW(from->unit->arena, struct flow_setup, 1);
 
 	s->unit = from->unit;
+	s->arena = from->unit->arena;
 	s->handoffs = from->handoffs;
 	s->facts = from->facts;
 	s->guards = from->guards;

@@ -51,8 +51,8 @@ static void save(struct flow_setup *s)
 	if (s->has_saved)
 		return;
 	if (!s->saved) {
-		s->saved = ARENA_UNSET(s->unit->arena, uint64_t, row_space(s) + site_space(s));
-		s->saved_uncovered = ARENA_NEW(s->unit->arena, uint32_t, s->nends);
+		s->saved = ARENA_UNSET(s->arena, uint64_t, row_space(s) + site_space(s));
+		s->saved_uncovered = ARENA_NEW(s->arena, uint32_t, s->nends);
 	}
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++)
 		if (s->reached[b])
@@ -118,6 +118,7 @@ static void run_on(struct flow_setup *s, struct flow *flow)
 	s->brief_edges = edges;
 	s->brief_cap = cap;
 	restore(s, ran);
+	ARENA_GIVE_BACK(s->unit->arena, ran.words, ran.nwords);
 	s->led = led;
 }
 

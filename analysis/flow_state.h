@@ -82,6 +82,7 @@ struct guards {
 
 struct flow_setup {
 	struct unit *unit;
+	struct arena *arena;      /* of what is kept from one run to the next */
 	struct handoffs handoffs;
 	struct facts facts;
 	struct fence_effect fence[FENCE_OTHER + 1];

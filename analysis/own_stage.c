@@ -592,7 +592,7 @@ static void judge_facts(struct own_stages *stages, uint32_t access, uint32_t sit
 
 static struct held *held_at(struct own_stages *stages, uint32_t site)
 {
-	struct arena *arena = stages->setup->unit->arena;
+	struct arena *arena = stages->setup->arena;
 	struct held *held = &stages->held[site];
 	uint32_t n = stages->setup->facts.n;
 

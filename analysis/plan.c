@@ -98,7 +98,7 @@ static uint32_t target_demands(struct planner *p, const struct flow *flow, struc
 	for (uint32_t i = 0; i < n; i++)
 		if (demand_is_target(p, flow, &(*demands)[i]))
 			(*demands)[kept++] = (*demands)[i];
-	return demands_join(*demands, kept, p->scene.arena);
+	return demands_join(*demands, kept, p->scene.unit->arena);
 }
 
 bool plan_add_width(struct planner *p, uint32_t point, uint8_t width)
@@ -114,7 +114,8 @@ static bool place_by_cut(struct planner *p, const struct demand *demands, uint32
 	struct cut cut;
 	bool placed = false;
 
-	cut_solve(&p->scene.points.graph, demands, n, p->scene.arena, p->scene.unit->budget, &cut);
+	cut_solve(&p->scene.points.graph, demands, n, p->scene.unit->arena, p->scene.unit->budget,
+		&cut);
 	for (uint32_t i = 0; i < cut.nfences; i++)
 		placed |= plan_add_width(p, cut.fences[i].point, cut.fences[i].width);
 	return placed;
@@ -153,13 +154,20 @@ static bool place_before_async(struct planner *p, const struct flow *flow,
 /* Places for what is left of the flow; tells whether anything new was placed. */
 static bool place_round(struct planner *p, const struct flow *flow, uint32_t round)
 {
+	struct arena stage;
 	struct demand *demands;
+	bool placed;
+
+	unit_begin(p->scene.unit, &stage);
 	uint32_t n = target_demands(p, flow, &demands);
 
 	if (!p->scene.unit->options->writer_side)
-		return place_before_async(p, flow, demands, n, round == 0) ||
-		       place_before_async(p, flow, demands, n, false);
-	return place_by_cut(p, demands, n) || place_before_async(p, flow, demands, n, false);
+		placed = place_before_async(p, flow, demands, n, round == 0);
+	else
+		placed = place_by_cut(p, demands, n);
+	placed = placed || place_before_async(p, flow, demands, n, false);
+	unit_end(p->scene.unit);
+	return placed;
 }
 
 static void place_all(struct planner *p)
@@ -220,33 +228,37 @@ static const char *reason_unfixable(const struct planner *p, const struct edge *
 
 static void list_unfixable(struct planner *p)
 {
+	const struct unit *unit = p->scene.unit;
+
 	for (uint32_t i = 0; i < p->first->nedges; i++) {
 		struct unfixable one = {i, NULL};
 
 		if (!p->left[i])
 			continue;
 		one.reason = reason_unfixable(p, &p->first->edges[i]);
-		ARENA_PUSH(p->scene.arena, p->plan->unfixable, p->plan->nunfixable,
-			p->cap_unfixable, one);
+		ARENA_PUSH(unit->lasting, p->plan->unfixable, p->plan->nunfixable, p->cap_unfixable,
+			one);
 	}
 }
 
-/* Edges settled by more than one fence come back with none of them: the first that is wide enough
- * gets them. */
-static void share_out(struct planner *p, const struct candidate *v, uint32_t n)
+/* By candidate. Edges settled by more than one fence come back with none of them: the first that is
+ * wide enough gets them. */
+static struct ids *share_out(struct planner *p, const struct candidate *v, uint32_t n)
 {
+	struct ids *shares = ARENA_NEW(p->scene.arena, struct ids, n);
 	bool *given = ARENA_NEW(p->scene.arena, bool, p->first->nedges + 1);
 	uint32_t *all = ARENA_NEW(p->scene.arena, uint32_t, 2 * (size_t)p->first->nedges + 1);
 
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t k = 0; k < p->settles[v[i].point].n; k++)
-			given[p->settles[v[i].point].v[k]] = true;
 	for (uint32_t i = 0; i < n; i++) {
-		struct ids *settles = &p->settles[v[i].point];
-		uint32_t count = settles->n;
+		shares[i] = plan_settled(p, v[i].point);
+		for (uint32_t k = 0; k < shares[i].n; k++)
+			given[shares[i].v[k]] = true;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t count = shares[i].n;
 
 		if (count)
-			memcpy(all, settles->v, sizeof(*all) * count);
+			memcpy(all, shares[i].v, sizeof(*all) * count);
 		for (uint32_t e = 0; e < p->first->nedges; e++) {
 			uint8_t need = p->first->edges[e].space;
 
@@ -256,12 +268,13 @@ static void share_out(struct planner *p, const struct candidate *v, uint32_t n)
 			given[e] = true;
 			all[count++] = e;
 		}
-		uint32_t *kept = ARENA_NEW(p->scene.arena, uint32_t, count);
+		uint32_t *kept = ARENA_NEW(p->scene.unit->lasting, uint32_t, count);
 
 		if (count)
 			memcpy(kept, all, sizeof(*kept) * count);
-		*settles = (struct ids){kept, count};
+		shares[i] = (struct ids){kept, count};
 	}
+	return shares;
 }
 
 void plan_emit(struct planner *p, uint8_t change, uint32_t at, enum fence_kind kind,
@@ -276,7 +289,7 @@ void plan_emit(struct planner *p, uint8_t change, uint32_t at, enum fence_kind k
 		.nedges = edges.n,
 		.reason = reason};
 
-	ARENA_PUSH(p->scene.arena, p->plan->changes, p->plan->nchanges, p->cap, one);
+	ARENA_PUSH(p->scene.unit->lasting, p->plan->changes, p->plan->nchanges, p->cap, one);
 }
 
 static const char *reason_to_insert(const struct planner *p, uint32_t point, struct ids edges)
@@ -301,10 +314,10 @@ static void emit_insertions(struct planner *p)
 {
 	struct candidate *v;
 	uint32_t n = plan_candidates(p, &v);
+	const struct ids *shares = share_out(p, v, n);
 
-	share_out(p, v, n);
 	for (uint32_t i = 0; i < n; i++) {
-		struct ids edges = p->settles[v[i].point];
+		struct ids edges = shares[i];
 		enum fence_kind kinds[2];
 
 		fence_kinds(p->scene.width[v[i].point], kinds);
@@ -324,7 +337,8 @@ static void list_weights(struct planner *p)
 
 		if (fence_is_proxy((enum fence_kind)scene->existing[k]) &&
 			scene_representative(scene, k) == k)
-			ARENA_PUSH(scene->arena, p->plan->fences, p->plan->nfences, cap, one);
+			ARENA_PUSH(
+				scene->unit->lasting, p->plan->fences, p->plan->nfences, cap, one);
 	}
 }
 
@@ -344,6 +358,9 @@ static int by_place(const void *a, const void *b)
 void plan_fences(
 	struct unit *unit, struct flow_setup *setup, const struct flow *first, struct plan *plan)
 {
+	struct arena stage;
+
+	unit_begin(unit, &stage);
 	struct planner *p = ARENA_NEW(unit->arena, struct planner, 1);
 
 	*plan = (struct plan){0};
@@ -366,4 +383,5 @@ void plan_fences(
 	plan->weight_after = scene_weight(&p->scene);
 	if (plan->nchanges)
 		qsort(plan->changes, plan->nchanges, sizeof(*plan->changes), by_place);
+	unit_end(unit);
 }

@@ -4,6 +4,11 @@
 
 #include "analysis/repair.h"
 
+struct settled {
+	uint32_t point;
+	struct ids edges;
+};
+
 struct planner {
 	struct scene scene;
 	const struct flow *first;
@@ -11,8 +16,9 @@ struct planner {
 	bool *target;		 /* by edge of the first flow: to be settled */
 	bool *left;		 /* by edge of the first flow: open after the latest solve */
 	struct plan *plan;
-	struct ids
-		*settles; /* by point: edges of the first flow that come back without its fence */
+	/* of each fence: edges of the first flow that come back without it */
+	struct settled *settles;
+	uint32_t nsettles, settles_cap;
 	/* by edge of the first flow: open on the writer's side, under the setup that it was solved for */
 	bool *own_open;
 	const struct flow_setup *own_setup;
@@ -36,6 +42,8 @@ void plan_emit(struct planner *, uint8_t change, uint32_t at, enum fence_kind ki
 	const char *reason);
 /* plan_spare.c: takes away what is spare, and notes which edges come back without each that stays. */
 void plan_drop_spare(struct planner *);
+/* What was noted of the fence at a point. */
+struct ids plan_settled(const struct planner *, uint32_t point);
 /* The edges that come back without a fence that was placed late; it stays. */
 void plan_note_settled(struct planner *, uint32_t point);
 /* plan_existing.c: --fix=wide,redundant. */

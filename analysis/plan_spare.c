@@ -21,13 +21,17 @@ static int by_weight(const void *a, const void *b)
 uint32_t plan_candidates(const struct planner *p, struct candidate **v)
 {
 	const struct scene *scene = &p->scene;
-	uint32_t n = 0;
+	uint32_t n = 0, cap = 0;
 
-	*v = ARENA_NEW(scene->arena, struct candidate, scene->points.graph.n);
-	for (uint32_t k = 0; k < scene->points.graph.n; k++)
+	*v = NULL;
+	for (uint32_t k = 0; k < scene->points.graph.n; k++) {
+		struct candidate one = {k, scene->points.cost[k]};
+
 		if (scene->width[k] && scene_representative(scene, k) == k)
-			(*v)[n++] = (struct candidate){k, scene->points.cost[k]};
-	qsort(*v, n, sizeof(**v), by_weight);
+			ARENA_PUSH(scene->arena, *v, n, cap, one);
+	}
+	if (n)
+		qsort(*v, n, sizeof(**v), by_weight);
 	return n;
 }
 
@@ -141,6 +145,26 @@ static bool writers_do_without(
 	return !n && !flow.incomplete;
 }
 
+static void set_settled(struct planner *p, uint32_t point, struct ids edges)
+{
+	struct settled one = {point, edges};
+
+	for (uint32_t i = 0; i < p->nsettles; i++)
+		if (p->settles[i].point == point) {
+			p->settles[i].edges = edges;
+			return;
+		}
+	ARENA_PUSH(p->scene.arena, p->settles, p->nsettles, p->settles_cap, one);
+}
+
+struct ids plan_settled(const struct planner *p, uint32_t point)
+{
+	for (uint32_t i = 0; i < p->nsettles; i++)
+		if (p->settles[i].point == point)
+			return p->settles[i].edges;
+	return (struct ids){0};
+}
+
 static bool does_without(struct planner *p, uint32_t point, uint8_t width, struct ids *lost)
 {
 	uint8_t whole = p->scene.width[point];
@@ -162,8 +186,10 @@ static void try_less(struct planner *p, uint32_t point)
 		SPACE_SHARED, SPACE_GLOBAL};
 	uint8_t whole = p->scene.width[point];
 	struct ids part;
+	bool spare = does_without(p, point, 0, &part);
 
-	if (does_without(p, point, 0, &p->settles[point]))
+	set_settled(p, point, part);
+	if (spare)
 		return;
 	scene_place(&p->scene, point, whole);
 	if (is_narrow(whole))
@@ -190,7 +216,7 @@ static void try_all(struct planner *p)
 	struct candidate *v;
 	uint32_t n = plan_candidates(p, &v);
 
-	p->settles = ARENA_NEW(p->scene.arena, struct ids, p->scene.points.graph.n);
+	p->nsettles = 0;
 	p->own_setup = NULL;
 	if (n == 1 && is_narrow(p->scene.width[v[0].point]) && settled_any(p))
 		return; /* nothing else did it */
@@ -233,10 +259,8 @@ void plan_drop_spare(struct planner *p)
 	struct flow_setup *setup = p->scene.setup;
 	uint8_t *width = ARENA_NEW(p->scene.arena, uint8_t, p->scene.points.graph.n);
 
-	if (too_many_to_try(p)) {
-		p->settles = ARENA_NEW(p->scene.arena, struct ids, p->scene.points.graph.n);
+	if (too_many_to_try(p))
 		return;
-	}
 	memcpy(width, p->scene.width, p->scene.points.graph.n);
 	bool more = scene_prepare(&p->scene);
 
@@ -257,8 +281,10 @@ void plan_drop_spare(struct planner *p)
 void plan_note_settled(struct planner *p, uint32_t point)
 {
 	uint8_t width = p->scene.width[point];
+	struct ids edges;
 
 	p->own_setup = NULL;
-	does_without(p, point, 0, &p->settles[point]);
+	does_without(p, point, 0, &edges);
+	set_settled(p, point, edges);
 	scene_place(&p->scene, point, width);
 }

@@ -258,7 +258,7 @@ static bool has(const uint32_t *v, uint32_t n, uint32_t item)
 static void add_ends(struct scene *scene, struct demand *demand)
 {
 	const struct points *points = &scene->points;
-	struct bits pending = bits_new(scene->arena, points->graph.n);
+	struct bits pending = bits_new(scene->unit->arena, points->graph.n);
 
 	memcpy(pending.words, demand->pending.words, sizeof(uint64_t) * demand->pending.nwords);
 	for (uint32_t i = 0; i < points->nbehind; i++) {

@@ -49,7 +49,7 @@ struct bits own_stage_left(const struct flow_setup *s, uint32_t access, uint32_t
 	const struct cfg *cfg = &s->unit->cfg;
 	const struct node *def = &s->unit->values->ssa.nodes[node];
 	uint32_t insn = s->unit->accesses.v[access].insn, phi = NONE, redefined_in = NONE;
-	struct bits sites = bits_new(s->unit->arena, s->handoffs.n);
+	struct bits sites = bits_new(s->arena, s->handoffs.n);
 	struct walking w = {.seen = ARENA_NEW(s->unit->arena, uint8_t, cfg->n),
 		.todo = ARENA_NEW(s->unit->arena, uint32_t, 2 * cfg->n + 1)};
 
@@ -72,5 +72,7 @@ struct bits own_stage_left(const struct flow_setup *s, uint32_t access, uint32_t
 			walk_to(&w, to, stale || to == phi);
 		}
 	}
+	ARENA_GIVE_BACK(s->unit->arena, w.todo, 2 * cfg->n + 1);
+	ARENA_GIVE_BACK(s->unit->arena, w.seen, cfg->n);
 	return sites;
 }

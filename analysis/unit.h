@@ -22,7 +22,8 @@ struct unit {
 	const struct module *module;
 	const struct function *fn;  /* calls linked in: analysis/link.h */
 	const struct analysis_options *options;
-	struct arena *arena;        /* emptied after the unit */
+	struct arena *lasting;      /* emptied after the unit */
+	struct arena *arena;        /* the same, or emptied after the stage at hand: unit_begin() */
 	struct budget *budget;
 	const struct effect **effects; /* by instruction, hints applied */
 	struct cfg cfg;
@@ -33,3 +34,26 @@ struct unit {
 	struct unmodelled *unmodelled;
 	uint32_t nunmodelled, unmodelled_cap;
 };
+
+/* What is allocated in unit->arena from here on goes at unit_end(). What is kept for later by things
+ * that live longer, as the setup of the flow does, must come from the arena that they were made in. */
+static inline void unit_begin(struct unit *unit, struct arena *stage)
+{
+	arena_begin(stage, unit->arena);
+	unit->arena = stage;
+}
+
+static inline void unit_end(struct unit *unit)
+{
+	struct arena *stage = unit->arena;
+
+	unit->arena = stage->parent;
+	arena_end(stage);
+}
+
+static inline void unit_note(struct unit *unit, uint32_t insn, const char *what)
+{
+	struct unmodelled one = {insn, what};
+
+	ARENA_PUSH(unit->lasting, unit->unmodelled, unit->nunmodelled, unit->unmodelled_cap, one);
+}

@@ -28,7 +28,12 @@
 #define SHOW(p, size) ((void)(p), (void)(size))
 #endif
 
-enum { ALIGNMENT = 16, FIRST_CHUNK = 64 * 1024, LARGEST_STEP = 8 * 1024 * 1024 };
+enum {
+	ALIGNMENT = 16,
+	FIRST_CHUNK = 64 * 1024,
+	FIRST_OF_STAGE = 16 * 1024,
+	LARGEST_STEP = 8 * 1024 * 1024
+};
 enum { SPARE_LEAST = 2048, LOOK_AT = 8 }; /* bytes; blocks of a list that may be too small */
 
 struct arena_chunk {
@@ -78,6 +83,7 @@ static void set_aside(struct arena *arena, void *p, size_t size)
 	}
 	struct arena_block **list = &arena->spare[list_of(size)];
 
+	SHOW(block, sizeof(*block));
 	*block = (struct arena_block){*list, size};
 	*list = block;
 	HIDE(block + 1, size - sizeof(*block));
@@ -113,13 +119,17 @@ static struct arena_block *find_spare(struct arena *arena, size_t size)
 /* Chunks grow with what is in use, so that their number stays logarithmic. */
 static void add_chunk(struct arena *arena, size_t bytes)
 {
-	size_t size = arena->chunks ? arena->chunks->size * 2 : FIRST_CHUNK;
+	size_t size = arena->chunks   ? arena->chunks->size * 2
+		      : arena->parent ? FIRST_OF_STAGE
+				      : FIRST_CHUNK;
 
 	if (size > LARGEST_STEP)
 		size = LARGEST_STEP;
 	if (size < bytes)
 		size = bytes;
-	struct arena_chunk *chunk = malloc(sizeof(*chunk) + size);
+	struct arena_chunk *chunk =
+		arena->parent ? arena_alloc_unset(arena->parent, sizeof(*chunk) + size)
+			      : malloc(sizeof(*chunk) + size);
 
 	if (!chunk)
 		fail(arena);
@@ -164,6 +174,7 @@ static void *take(struct arena *arena, size_t size)
 	}
 	p = arena->at;
 	arena->at += size;
+	SHOW(p, size);
 	return p;
 }
 
@@ -174,10 +185,12 @@ void arena_give_back(struct arena *arena, void *p, size_t bytes)
 	if (!p)
 		return;
 	arena->used -= size;
-	if ((unsigned char *)p + size == arena->at)
+	if ((unsigned char *)p + size == arena->at) {
 		arena->at = p;
-	else
+		HIDE(p, size);
+	} else {
 		set_aside(arena, p, size);
+	}
 }
 
 void *arena_alloc_unset(struct arena *arena, size_t bytes)
@@ -213,6 +226,7 @@ void *arena_extend(struct arena *arena, void *old, size_t old_bytes, size_t new_
 		return old;
 	if (p + old_size == arena->at && size - old_size <= (size_t)(arena->end - arena->at)) {
 		charge(arena, size - old_size);
+		SHOW(arena->at, size - old_size);
 		arena->at += size - old_size;
 		return old;
 	}
@@ -230,6 +244,24 @@ void *arena_grow(struct arena *arena, void *old, size_t old_bytes, size_t new_by
 	if (size > kept)
 		memset(p + kept, 0, size - kept);
 	return p;
+}
+
+void arena_begin(struct arena *stage, struct arena *parent)
+{
+	*stage = (struct arena){.parent = parent, .on_failure = parent->on_failure};
+}
+
+/* Newest first, so that chunks taken one behind the other become one room again. */
+void arena_end(struct arena *stage)
+{
+	while (stage->chunks) {
+		struct arena_chunk *chunk = stage->chunks;
+
+		stage->chunks = chunk->next;
+		SHOW(chunk->bytes, chunk->size);
+		arena_give_back(stage->parent, chunk, sizeof(*chunk) + chunk->size);
+	}
+	*stage = (struct arena){0};
 }
 
 void arena_reset(struct arena *arena)

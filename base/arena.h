@@ -15,6 +15,7 @@ struct arena_block;
 enum { ARENA_SIZES = 32 };
 
 struct arena {
+	struct arena *parent;       /* of a stage: where its chunks come from; else NULL */
 	struct arena_chunk *chunks; /* newest first */
 	unsigned char *at, *end;    /* where the next bytes come from */
 	struct arena_block *spare[ARENA_SIZES]; /* given back, by binary logarithm of the size */
@@ -37,6 +38,10 @@ void arena_trim(struct arena *, void *, size_t old_bytes, size_t new_bytes);
 void *arena_grow(struct arena *, void *old, size_t old_bytes, size_t new_bytes);
 /* The same, with any contents behind the old ones. */
 void *arena_extend(struct arena *, void *old, size_t old_bytes, size_t new_bytes);
+/* A stage: an arena out of blocks of its parent, which arena_end() gives back all at once. A stage
+ * that is left by on_failure needs no end: its blocks go with the parent's. */
+void arena_begin(struct arena *stage, struct arena *parent);
+void arena_end(struct arena *stage);
 /* Forgets every allocation and keeps the largest chunk for the next use. */
 void arena_reset(struct arena *);
 void arena_free(struct arena *);

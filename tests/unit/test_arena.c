@@ -173,6 +173,38 @@ static void test_arena_push_grows(void **state)
 	arena_free(&arena);
 }
 
+/* What a stage took is there again for its parent; what the parent gave meanwhile stays. */
+static void test_arena_stage_gives_back(void **state)
+{
+	jmp_buf failed;
+	struct arena arena, stage;
+	size_t used;
+	unsigned char *kept;
+
+	(void)state;
+	if (setjmp(failed))
+		fail();
+	arena_init(&arena, &failed);
+	arena_alloc(&arena, 100);
+	used = arena.used;
+	arena_begin(&stage, &arena);
+	memset(arena_alloc_unset(&stage, 1000000), 0xa5, 1000000);
+	kept = arena_alloc(&arena, 100);
+	memset(kept, 0x5a, 100);
+	for (int i = 0; i < 100; i++)
+		memset(arena_alloc_unset(&stage, 10000), 0xa5, 10000);
+	arena_end(&stage);
+	assert_int_equal(arena.used, used + 112);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(kept[i], 0x5a);
+	struct arena_chunk *chunks = arena.chunks;
+	unsigned char *again = arena_alloc(&arena, 1000000);
+
+	assert_ptr_equal(arena.chunks, chunks); /* nothing new from malloc */
+	assert_true(is_zero(again, 1000000));
+	arena_free(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +214,7 @@ int main(void)
 		cmocka_unit_test(test_arena_hands_out_again),
 		cmocka_unit_test(test_arena_fails_through_the_jump),
 		cmocka_unit_test(test_arena_push_grows),
+		cmocka_unit_test(test_arena_stage_gives_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 99 : 0;

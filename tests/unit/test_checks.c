@@ -55,6 +55,7 @@ static void prepare(struct ptx_text *t, struct linked *l, struct analysis_option
 	*unit = (struct unit){.module = &t->modules.v[0],
 		.fn = &l->fn,
 		.options = options,
+		.lasting = arena,
 		.arena = arena,
 		.budget = budget};
 	unit->effects = effects_of(unit->fn, arena);

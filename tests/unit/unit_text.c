@@ -49,6 +49,7 @@ void unit_text_analyse(struct unit_text *t)
 		.module = &t->modules.v[0],
 		.fn = fn,
 		.options = &t->options,
+		.lasting = &t->arena,
 		.arena = &t->arena,
 		.budget = &t->budget,
 		.effects = effects_of(fn, &t->arena),
