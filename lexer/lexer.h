@@ -32,6 +32,9 @@ struct lexer {
 	bool runs;
 	bool fresh; /* the last token ended a statement */
 	bool in_section;
+	int last;	       /* kind of the last token */
+	uint32_t values;       /* braces of an initialiser that are open */
+	uint32_t nnumbers;     /* in the last token, if it is TOK_NUMBERS */
 	uint32_t depth;		    /* of braces: statements stand in some */
 	bool run_has_block;	    /* the last TOK_RUN holds a block */
 	uint32_t seen;		    /* enum seen */

@@ -161,6 +161,10 @@ static int found(struct lexer *lx, int kind, const char *begin, const char *end,
 	lx->fresh = ends_statement(kind);
 	lx->depth += kind == '{';
 	lx->depth -= kind == '}' && lx->depth;
+	if (kind == '{' && (lx->values || lx->last == '='))
+		lx->values++;
+	lx->values -= kind == '}' && lx->values;
+	lx->last = kind;
 	lx->in_section = kind == TOK_SECTION ||
 			 (lx->in_section && kind != ';' && (kind != '}' || lx->depth));
 	return kind;
@@ -435,6 +439,35 @@ static const char *scan_data(struct lexer *lx)
 	}
 }
 
+/* Numbers of an initialiser with commas between, as many as stand there plainly; NULL: not one. Tables of
+ * libraries have hundreds of thousands. */
+static const char *scan_numbers(struct lexer *lx)
+{
+	const char *p = lx->cursor, *marker, *last = NULL;
+
+	lx->nnumbers = 0;
+	for (;; lx->nnumbers++, last = p) {
+		bool behind_comma;
+
+		/*!re2c
+			blank* num blank*	{ behind_comma = false; goto number; }
+			"," blank* num blank*	{ behind_comma = true; goto number; }
+			*			{ break; }
+		*/
+	number:
+		if (behind_comma != (last != NULL) || (*p != ',' && *p != '}'))
+			break;
+	}
+	return last && last > lx->limit ? NULL : last;
+}
+
+static int next_numbers(struct lexer *lx, struct span *at)
+{
+	const char *begin = lx->cursor, *end = scan_numbers(lx);
+
+	return end ? found(lx, TOK_NUMBERS, begin, end, at) : 0;
+}
+
 static int next_run(struct lexer *lx, struct span *at)
 {
 	const char *begin = lx->cursor + strspn(lx->cursor, " \t\r\n\f");
@@ -465,11 +498,13 @@ int lexer_next(struct lexer *lx, struct span *at)
 
 		return run ? run : scan(lx, at);
 	}
-	int kind = lx->runs && lx->fresh && lx->depth ? next_run(lx, at) : 0;
+	int kind = 0;
 
-	if (kind)
-		return kind;
-	return scan(lx, at);
+	if (lx->runs && lx->values && (lx->last == '{' || lx->last == ','))
+		kind = next_numbers(lx, at);
+	else if (lx->runs && lx->fresh && lx->depth)
+		kind = next_run(lx, at);
+	return kind ? kind : scan(lx, at);
 }
 
 static bool contains(const char *text, size_t size, const char *part)

@@ -123,7 +123,7 @@ static const char *const after_names[] = {"'['", "'='", "'<'", "modifier", NULL}
 static const char *const statement_names[] = {
 	"'@'", "'{'", "name", "dotted name", "modifier", NULL};
 static const char *const never_names[] = {
-	"statements", "data", "START_FILE", "START_FUNCTION", NULL};
+	"statements", "data", "numbers", "START_FILE", "START_FUNCTION", NULL};
 static const char *const modifier_names[] = {"modifier", NULL};
 
 static void fold(struct expected *e)

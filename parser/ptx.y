@@ -37,8 +37,10 @@
 
 	static int yylex(YYSTYPE *value, struct span *at, struct build *b)
 	{
-		*value = 0;
-		return build_token(b, at);
+		int kind = build_token(b, at);
+
+		*value = kind == TOK_NUMBERS ? b->lexer.nnumbers : 0;
+		return kind;
 	}
 
 	static void yyerror(const struct span *at, struct build *b, const char *message)
@@ -59,6 +61,7 @@
 %token WARP_SZ "WARP_SZ"
 %token RUN "statements"
 %token DATA "data"
+%token NUMBERS "numbers"
 %token VERSION ".version"
 %token TARGET ".target"
 %token ADDRESS_SIZE ".address_size"
@@ -310,13 +313,14 @@ value
 	;
 
 values
-	: value_item		{ $$ = 1; }
-	| values ',' value_item	{ $$ = $1 + 1; }
+	: value_item
+	| values ',' value_item	{ $$ = $1 + $3; }
 	;
 
 value_item
-	: value
-	| NAME '=' value
+	: value			{ $$ = 1; }
+	| NAME '=' value	{ $$ = 1; }
+	| NUMBERS		/* how many */
 	;
 
 scalar
