@@ -214,8 +214,11 @@ void access_collect(const struct function *fn, const struct cfg *cfg, const stru
 		access_makes_peers(fn, cfg), ESCAPES_UNASKED};
 
 	*out = (struct accesses){0};
-	for (uint32_t i = 0; i < fn->ninsns; i++)
+	for (uint32_t n = 0; n < cfg->active.n; n++) {
+		uint32_t i = cfg->active.v[n];
+
 		for (uint8_t k = 0; cfg->block_of[i] != NONE && k < cfg->effects[i]->ntouches; k++)
 			add_touch(&c, i, k);
+	}
 	find_patterns(&c);
 }

@@ -63,12 +63,15 @@ struct changes {
 static struct changes find_changes(const struct unit *unit)
 {
 	struct changes c = {0};
+	const struct ids *active = &unit->cfg.active;
 	uint32_t most = 0;
 
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
-		most += unit->cfg.block_of[i] != NONE && counts_arrivals(unit->effects[i]->sync);
+	for (uint32_t k = 0; k < active->n; k++)
+		most += counts_arrivals(unit->effects[active->v[k]]->sync);
 	c.v = ARENA_NEW(unit->arena, struct change, most);
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+	for (uint32_t k = 0; k < active->n; k++) {
+		uint32_t i = active->v[k];
+
 		if (unit->cfg.block_of[i] == NONE || !counts_arrivals(unit->effects[i]->sync))
 			continue;
 		struct change *change = &c.v[c.n++];

@@ -430,6 +430,30 @@ static void find_loops(struct cfg *cfg, const struct graph *g, struct arena *are
 	}
 }
 
+static bool is_active(const struct effect *e)
+{
+	return !e->known || e->ntouches || e->sync != SYNC_NONE || e->fence != FENCE_NONE ||
+	       e->is_branch || e->is_call || e->is_exit;
+}
+
+static void list_active(struct cfg *cfg, struct arena *arena)
+{
+	uint32_t *v = ARENA_UNSET(arena, uint32_t, cfg->fn->ninsns + 1), n = 0;
+
+	for (uint32_t i = 0; cfg->effects && i < cfg->fn->ninsns; i++) {
+		if (!is_active(cfg->effects[i]))
+			continue;
+		if (cfg->block_of[i] != NONE) {
+			struct block *block = &cfg->blocks[cfg->block_of[i]];
+
+			block->active = block->nactive++ ? block->active : n;
+		}
+		v[n++] = i;
+	}
+	ARENA_TRIM(arena, v, n, cfg->fn->ninsns + 1);
+	cfg->active = (struct ids){v, n};
+}
+
 void cfg_build(const struct linked *linked, const struct effect *const *effects,
 	struct arena *arena, struct cfg *cfg)
 {
@@ -449,8 +473,9 @@ void cfg_build(const struct linked *linked, const struct effect *const *effects,
 	cut_blocks(&b);
 	connect_blocks(&b);
 	*cfg = (struct cfg){b.fn, effects, NULL, 0, ARENA_NEW(arena, uint32_t, b.n + 1),
-		linked->nunknown_calls != 0};
+		linked->nunknown_calls != 0, {0}};
 	number_blocks(&b, cfg, &e, &traps);
+	list_active(cfg, arena);
 	for (uint32_t k = 0; k < linked->ncalls; k++)
 		if (linked->calls[k].recursive && cfg->block_of[linked->calls[k].call] != NONE)
 			cfg->blocks[cfg->block_of[linked->calls[k].call]].recurses = true;

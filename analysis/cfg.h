@@ -24,6 +24,7 @@ struct block {
 	uint32_t outer_head;   /* of a loop's head: head of the loop around that loop, or NONE */
 	bool exits;            /* control can leave the function here */
 	bool recurses;         /* ends in a call of a function that is under way (linked_call.recursive) */
+	uint32_t active, nactive; /* of cfg.active: where its instructions begin, and how many they are */
 	/* places in the two trees, for cfg_dominates and cfg_postdominates: subtree [enter, leave) */
 	uint32_t dom_enter, dom_leave, pdom_enter, pdom_leave;
 };
@@ -35,6 +36,7 @@ struct cfg {
 	uint32_t n;
 	uint32_t *block_of; /* by instruction; NONE: unreachable */
 	bool calls_unknown; /* some callee is not in the module */
+	struct ids active;  /* instructions that may do more than work on registers, ascending; in no block too */
 };
 
 /* `effects` has one entry per instruction. */

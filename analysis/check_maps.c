@@ -61,9 +61,11 @@ void check_mbarrier_init(struct check_list *list)
 	struct unit *unit = list->unit;
 	bool relaxed = false;
 
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
-		relaxed |=
-			unit->effects[i]->sync == SYNC_CLUSTER_ARRIVE && unit->effects[i]->relaxed;
+	for (uint32_t k = 0; k < unit->cfg.active.n; k++) {
+		const struct effect *e = unit->effects[unit->cfg.active.v[k]];
+
+		relaxed |= e->sync == SYNC_CLUSTER_ARRIVE && e->relaxed;
+	}
 	if (!relaxed || !uses_peers(unit))
 		return;
 	for (uint32_t n = 0; n < list->defs.nnotable; n++) {
@@ -177,8 +179,8 @@ static void visit_use(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t 
  * certainly the same counts. */
 static bool acquires_maps(const struct unit *unit)
 {
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
-		if (unit->effects[i]->fence == FENCE_TENSORMAP_ACQUIRE)
+	for (uint32_t k = 0; k < unit->cfg.active.n; k++)
+		if (unit->effects[unit->cfg.active.v[k]]->fence == FENCE_TENSORMAP_ACQUIRE)
 			return true;
 	return false;
 }

@@ -100,9 +100,9 @@ struct completions *completions_prepare(struct unit *unit)
 	c->unknown = !unit->module->functions[unit->fn->index].is_entry;
 	c->stamp = ARENA_NEW(unit->arena, uint32_t, unit->cfg.n);
 	c->stack = ARENA_NEW(unit->arena, uint32_t, unit->cfg.n);
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
-		if (unit->cfg.block_of[i] != NONE)
-			collect(c, i);
+	for (uint32_t k = 0; k < unit->cfg.active.n; k++)
+		if (unit->cfg.block_of[unit->cfg.active.v[k]] != NONE)
+			collect(c, unit->cfg.active.v[k]);
 	return c;
 }
 

@@ -72,9 +72,9 @@ struct extents *extents_prepare(const struct function *fn, const struct cfg *cfg
 	*x = (struct extents){fn, cfg, values, options, arena, NULL, 0, 0, false, NULL};
 	if (options->assume & ASSUME_MAP_GAP)
 		x->neighbours = neighbours_prepare(fn, cfg, values, arena);
-	for (uint32_t i = 0; i < fn->ninsns; i++)
-		if (cfg->block_of[i] != NONE)
-			collect_expectation(x, i);
+	for (uint32_t k = 0; k < cfg->active.n; k++)
+		if (cfg->block_of[cfg->active.v[k]] != NONE)
+			collect_expectation(x, cfg->active.v[k]);
 	return x;
 }
 

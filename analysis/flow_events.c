@@ -147,8 +147,8 @@ static void collect_events(struct flow_setup *s)
 		uint32_t next = access_from(&unit->accesses, block->first);
 
 		first[b] = list.n;
-		for (uint32_t i = block->first; i < block->first + block->count; i++)
-			events_of_insn(s, &list, i, &next);
+		for (uint32_t k = 0; k < block->nactive; k++)
+			events_of_insn(s, &list, unit->cfg.active.v[block->active + k], &next);
 		if (s->handoffs.exit_of[b] != NONE)
 			event_add(s, &list,
 				(struct event){.insn = block->first + block->count,

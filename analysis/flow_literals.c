@@ -120,9 +120,12 @@ static void list_fences(struct flow_setup *s)
 	const struct unit *unit = s->unit;
 	uint32_t cap = 0;
 
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
+	for (uint32_t k = 0; k < unit->cfg.active.n; k++) {
+		uint32_t i = unit->cfg.active.v[k];
+
 		if (unit->effects[i]->fence != FENCE_NONE && unit->cfg.block_of[i] != NONE)
 			ARENA_PUSH(unit->arena, s->fences, s->nfences, cap, i);
+	}
 }
 
 /* The instructions before or behind which the view places a fence, ascending. */

@@ -12,6 +12,8 @@
 #include "analysis/barrier.h"
 #include "analysis/pairing.h"
 
+#include <string.h>
+
 static bool carries(const struct pairing *p, const struct effect *e)
 {
 	if (e->relaxed && (e->sync == SYNC_CLUSTER_ARRIVE || e->sync == SYNC_MBAR_ARRIVE))
@@ -92,8 +94,10 @@ static struct sync_site *site_add(struct pairing *p, uint32_t insn, uint32_t blo
 /* A fence of its own, with no access: what a relaxed arrive or wait can lean on (ISA 8.7.3). */
 static void find_fences(struct pairing *p)
 {
-	for (uint32_t i = 0; i < p->unit->fn->ninsns; i++) {
-		const struct effect *e = p->unit->effects[i];
+	const struct ids *active = &p->unit->cfg.active;
+
+	for (uint32_t k = 0; k < active->n; k++) {
+		const struct effect *e = p->unit->effects[active->v[k]];
 		bool lone = e->sync == SYNC_MEMORY && !e->ntouches;
 
 		p->release_fence |= (lone && e->releases) || e->fence == FENCE_GENERIC_RELEASE ||
@@ -136,7 +140,8 @@ static void collect(struct pairing *p)
 	for (uint32_t b = 0; b < cfg->n; b++) {
 		const struct block *block = &cfg->blocks[b];
 
-		for (uint32_t i = block->first; i < block->first + block->count; i++) {
+		for (uint32_t k = 0; k < block->nactive; k++) {
+			uint32_t i = cfg->active.v[block->active + k];
 			const struct effect *e = unit->effects[i];
 			bool self = publishes_itself(e);
 
@@ -217,10 +222,13 @@ static uint32_t arrive_before(const struct handoffs *h, const struct barrier_gro
 /* An arrive.relaxed publishes nothing, so what its thread left pending is in no partner's set. */
 static bool all_arrives_release(const struct unit *unit, const struct handoffs *h)
 {
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
+	for (uint32_t k = 0; k < unit->cfg.active.n; k++) {
+		uint32_t i = unit->cfg.active.v[k];
+
 		if (unit->effects[i]->sync == SYNC_CLUSTER_ARRIVE && unit->cfg.block_of[i] != NONE &&
 			h->site_of[i] == NONE)
 			return false;
+	}
 	return true;
 }
 
@@ -307,7 +315,9 @@ static void pair_memory(struct pairing *p)
 		releases |= p->h->sites[i].kind == SYNC_MEMORY && p->h->sites[i].releases;
 		acquires |= p->h->sites[i].kind == SYNC_MEMORY && p->h->sites[i].acquires;
 	}
-	for (uint32_t i = 0; releases && acquires && i < unit->fn->ninsns; i++) {
+	for (uint32_t k = 0; releases && acquires && k < unit->cfg.active.n; k++) {
+		uint32_t i = unit->cfg.active.v[k];
+
 		if (unit->cfg.block_of[i] == NONE)
 			continue;
 		strong_write |= is_flag(unit, i, true);
@@ -382,11 +392,10 @@ void handoff_pair(struct unit *unit, struct handoffs *h)
 	struct pairing p = {.unit = unit, .h = h};
 
 	*h = (struct handoffs){
-		.site_of = ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns),
+		.site_of = ARENA_UNSET(unit->arena, uint32_t, unit->fn->ninsns),
 		.exit_of = ARENA_NEW(unit->arena, uint32_t, unit->cfg.n),
 	};
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
-		h->site_of[i] = NONE;
+	memset(h->site_of, 0xff, sizeof(*h->site_of) * unit->fn->ninsns);
 	for (uint32_t b = 0; b < unit->cfg.n; b++)
 		h->exit_of[b] = NONE;
 	collect(&p);

@@ -315,15 +315,18 @@ static void leaders_of_fence(struct finder *f, uint32_t insn, bool guarded)
 static void find_leaders(struct finder *f, const struct fence_view *view)
 {
 	const struct unit *unit = f->unit;
+	const struct ids *active = &unit->cfg.active;
+	uint32_t placed = bits_next(f->placed, 0), n = unit->fn->ninsns;
 
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
-		uint8_t fence = view && view->existing ? view->existing[i] : unit->effects[i]->fence;
+	for (uint32_t k = 0; k <= active->n; k++) {
+		uint32_t i = k < active->n ? active->v[k] : n;
 
-		if (unit->cfg.block_of[i] == NONE)
-			continue;
-		if (bits_has(f->placed, i))
-			leaders_of_fence(f, i, false);
-		if (fence != FENCE_NONE)
+		for (; placed < n && placed <= i; placed = bits_next(f->placed, placed + 1))
+			if (unit->cfg.block_of[placed] != NONE)
+				leaders_of_fence(f, placed, false);
+		if (i < n && unit->cfg.block_of[i] != NONE &&
+			(view && view->existing ? view->existing[i] : unit->effects[i]->fence) !=
+				FENCE_NONE)
 			leaders_of_fence(f, i, true);
 	}
 }
@@ -438,11 +441,22 @@ static void find_ways(struct finder *f)
 		l->cannot[b] = (UINT32_C(1) << l->n) - 1;
 	for (uint32_t i = 0; i < l->n; i++)
 		walk(f, i, stack);
-	for (uint32_t k = 0; k < unit->fn->ninsns; k++)
-		for (uint32_t i = 0; i < l->n && unit->effects[k]->fence != FENCE_NONE; i++)
-			if (unit->cfg.block_of[k] != NONE &&
-				thread_runs(f->unit->values, l->v[i], k) == TRUTH_YES)
-				l->runs[k] |= UINT32_C(1) << i;
+	for (uint32_t k = 0; k < unit->cfg.active.n; k++) {
+		uint32_t insn = unit->cfg.active.v[k];
+
+		for (uint32_t i = 0; i < l->n && unit->effects[insn]->fence != FENCE_NONE; i++)
+			if (unit->cfg.block_of[insn] != NONE &&
+				thread_runs(f->unit->values, l->v[i], insn) == TRUTH_YES)
+				l->runs[insn] |= UINT32_C(1) << i;
+	}
+}
+
+static bool has_elections(const struct function *fn)
+{
+	for (uint32_t i = 0; i < fn->ninsns; i++)
+		if (fn->insns[i].op == OP_elect)
+			return true;
+	return false;
 }
 
 /* The epochs rest on the barriers alone: with other fences they are the same. */
@@ -472,8 +486,7 @@ void leaders_find(struct unit *unit, const struct handoffs *h, const struct fenc
 	f->named = f->numbered && unit->options->cross_threads && !unit->nunmodelled &&
 		   unit->module->functions[unit->fn->index].is_entry;
 	f->placed = bits_new(unit->arena, unit->fn->ninsns + 1);
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
-		f->elects |= unit->fn->insns[i].op == OP_elect;
+	f->elects = known ? known->finder->elects : has_elections(unit->fn);
 	for (uint32_t i = 0; view && i < view->nplaced; i++)
 		bits_set(f->placed, view->placed[i].before);
 	if (known) {

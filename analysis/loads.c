@@ -84,8 +84,11 @@ static void find_stops(struct loads *l)
 
 	l->stops = ARENA_UNSET(unit->arena, uint64_t, unit->fn->ninsns);
 	l->asked = ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns);
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
+	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
 		l->stops[i] = tracked_at(l, i)->fold;
+	for (uint32_t k = 0; k < unit->cfg.active.n; k++) {
+		uint32_t i = unit->cfg.active.v[k];
+
 		if (!is_asked(unit, i))
 			continue;
 		l->stops[i] = UINT64_MAX;

@@ -132,16 +132,21 @@ struct neighbours *neighbours_prepare(const struct function *fn, const struct cf
 	struct neighbours *n = ARENA_NEW(arena, struct neighbours, 1);
 
 	*n = (struct neighbours){.fn = fn, .cfg = cfg, .values = values, .arena = arena};
-	for (uint32_t i = 0; i < fn->ninsns; i++) {
+	for (uint32_t k = 0; k < cfg->active.n; k++) {
+		uint32_t i = cfg->active.v[k];
+
 		if (cfg->block_of[i] == NONE)
 			continue;
 		if (cfg->effects[i]->sync == SYNC_MBAR_INIT)
 			add_object(n, i);
 		add_copy(n, i);
 	}
-	for (uint32_t i = 0; i < fn->ninsns; i++)
+	for (uint32_t k = 0; k < cfg->active.n; k++) {
+		uint32_t i = cfg->active.v[k];
+
 		if (cfg->block_of[i] != NONE && cfg->effects[i]->sync == SYNC_MBAR_INVAL)
 			invalidate(n, i);
+	}
 	return n;
 }
 

@@ -61,11 +61,15 @@ static void find_meetings(struct values *vs)
 	struct ids_met *some = NULL;
 	uint32_t n = 0, cap = 0;
 
-	for (uint32_t i = 0; i < vs->fn->ninsns; i++)
-		if (is_barrier(vs, i) && !asks_for_all(vs, i))
-			ARENA_PUSH(vs->arena, some, n, cap, ids_of(vs, i));
+	const struct ids *active = &vs->cfg->active;
+
+	for (uint32_t k = 0; k < active->n; k++)
+		if (is_barrier(vs, active->v[k]) && !asks_for_all(vs, active->v[k]))
+			ARENA_PUSH(vs->arena, some, n, cap, ids_of(vs, active->v[k]));
 	vs->meeting = ARENA_NEW(vs->arena, bool, vs->fn->ninsns + 1);
-	for (uint32_t i = 0; i < vs->fn->ninsns; i++) {
+	for (uint32_t a = 0; a < active->n; a++) {
+		uint32_t i = active->v[a];
+
 		if (!is_barrier(vs, i) || !asks_for_all(vs, i))
 			continue;
 		struct ids_met own = ids_of(vs, i);
