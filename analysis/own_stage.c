@@ -48,11 +48,17 @@ struct copy {
 
 enum verdict { VERDICT_HANDS_OVER, VERDICT_HOLDS_OWN, VERDICT_HOLDS_ALL };
 
+struct other { /* is a stage that is written out another one than that of an mbarrier? */
+	bool asked, is_other;
+	uint32_t assumptions;
+};
+
 struct held { /* what an arrive does not hand over: facts; filled on demand */
 	struct bits judged;    /* no words: none is yet */
 	struct bits own, all;  /* held back of its own thread; of others too */
 	uint32_t *assumptions; /* by fact that is held back */
 	uint32_t rests_on;     /* all of them */
+	struct other *others;  /* by copy */
 };
 
 struct walked { /* from one access: sites reached behind a new definition of `node` with the access still pending */
@@ -387,8 +393,10 @@ struct question { /* does the arrive at `site` hand over the access? */
 	struct own_stages *stages;
 	uint32_t access, site;
 	const struct operand *address;
-	struct place whole, at, mbarrier; /* of the access: `at` in the register of its stage */
-	uint32_t node;			   /* that register, or NONE */
+	const struct place *whole, *mbarrier; /* of the access */
+	struct place at;  /* the same in the register of its stage, */
+	bool taken;	  /* once it is there */
+	uint32_t node;	  /* that register, or NONE */
 	uint64_t bytes;
 	uint32_t assumptions;
 };
@@ -427,21 +435,22 @@ static bool of_other_copies(const struct question *q, const struct copy *copy,
 /* The address of the access, as a stage of so many bytes and what is added to it. */
 static bool take_stage(struct question *q, uint32_t stride)
 {
-	uint32_t node = term_with(&q->whole, stride);
+	uint32_t node = term_with(q->whole, stride);
 
-	if (q->at.base != BASE_NUMBER && node == q->node)
+	if (q->taken && node == q->node)
 		return true;
 	q->node = node;
 	/* with no such register the one that is nowhere in it: the sum stays as short as can be */
-	return place_of(q->stages->setup->unit->values, q->address, node == NONE ? NO_NODE : node,
-		&q->at);
+	q->taken = place_of(q->stages->setup->unit->values, q->address,
+		node == NONE ? NO_NODE : node, &q->at);
+	return q->taken;
 }
 
 /* The number of the mbarrier on which it arrives, counted from that of the copy where its register is 0. */
 static bool arrives_at(struct question *q, const struct copy *copy, struct number *out)
 {
 	const struct values *vs = q->stages->setup->unit->values;
-	const struct stage_sum *sum = &q->mbarrier.sum;
+	const struct stage_sum *sum = &q->mbarrier->sum;
 	int64_t apart = (int32_t)(sum->constant - copy->wait.sum.constant);
 
 	if (!sum->n || (sum->n == 1 && sum->terms[0].factor == OBJECT_BYTES))
@@ -472,9 +481,9 @@ static bool other_stage(struct question *q, const struct copy *copy, uint8_t *ve
 	struct stretch mine, its;
 	uint32_t root;
 
-	if (!same_base(&copy->wait, &q->mbarrier) || !arrives_at(q, copy, &arrives))
+	if (!same_base(&copy->wait, q->mbarrier) || !arrives_at(q, copy, &arrives))
 		return false;
-	q->assumptions |= copy->assumptions | q->mbarrier.assumptions;
+	q->assumptions |= copy->assumptions | q->mbarrier->assumptions;
 	if (copy->number.node == NONE) {
 		const struct number itself = {.node = NONE};
 
@@ -505,6 +514,26 @@ static bool other_stage(struct question *q, const struct copy *copy, uint8_t *ve
 	return true;
 }
 
+/* The same, of a stage that is written out, asked once: it does not depend on the access. */
+static bool other_written(struct question *q, uint32_t copy)
+{
+	struct held *held = &q->stages->held[q->site];
+	struct other *other;
+	uint32_t before = q->assumptions;
+	uint8_t unused;
+
+	if (!held->others)
+		held->others = ARENA_NEW(q->stages->setup->unit->arena, struct other, q->stages->ncopies);
+	other = &held->others[copy];
+	if (!other->asked) {
+		q->assumptions = 0;
+		*other = (struct other){true, other_stage(q, &q->stages->copies[copy], &unused), 0};
+		other->assumptions = q->assumptions;
+	}
+	q->assumptions = before | other->assumptions;
+	return other->is_other;
+}
+
 /* Some fact of the access makes an edge with the async one. */
 static bool meets(const struct flow_setup *s, uint32_t access, uint32_t async)
 {
@@ -518,7 +547,8 @@ static bool meets(const struct flow_setup *s, uint32_t access, uint32_t async)
 	return false;
 }
 
-static bool mbarrier_of(struct own_stages *stages, uint32_t site, struct place *out)
+/* NULL: it is of no ring. */
+static const struct place *mbarrier_of(struct own_stages *stages, uint32_t site)
 {
 	struct kept *kept = &stages->objects[site];
 
@@ -530,11 +560,11 @@ static bool mbarrier_of(struct own_stages *stages, uint32_t site, struct place *
 		for (uint32_t k = 0; known && k < stages->ncopies && !kept->known; k++)
 			kept->known = same_base(&stages->copies[k].wait, &kept->place);
 	}
-	*out = kept->place;
-	return kept->known;
+	return kept->known ? &kept->place : NULL;
 }
 
-static bool place_kept(struct own_stages *stages, uint32_t access, struct place *out)
+/* NULL: it is not known. */
+static const struct place *place_kept(struct own_stages *stages, uint32_t access)
 {
 	const struct unit *unit = stages->setup->unit;
 	struct kept *kept = &stages->places[access];
@@ -544,8 +574,7 @@ static bool place_kept(struct own_stages *stages, uint32_t access, struct place 
 		kept->known = place_of(unit->values,
 			address_of(unit, &unit->accesses.v[access]), NONE, &kept->place);
 	}
-	*out = kept->place;
-	return kept->known;
+	return kept->known ? &kept->place : NULL;
 }
 
 static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, uint32_t *assumptions)
@@ -553,19 +582,30 @@ static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, 
 	const struct flow_setup *s = stages->setup;
 	const struct unit *unit = s->unit;
 	const struct access *g = &unit->accesses.v[access];
-	struct question q = {
-		.stages = stages, .access = access, .site = site, .bytes = g->bytes,
-		.address = address_of(unit, g), .node = NONE};
+	struct question q;
 	uint8_t verdict = VERDICT_HOLDS_ALL;
 
-	if (g->cp_async || g->st_async || g->call || g->bytes > (uint64_t)OFFSET_MOST ||
-		!mbarrier_of(stages, site, &q.mbarrier) || !place_kept(stages, access, &q.whole))
+	if (g->cp_async || g->st_async || g->call || g->bytes > (uint64_t)OFFSET_MOST)
 		return VERDICT_HANDS_OVER;
-	q.assumptions = ASSUME_OWN_STAGE | q.whole.assumptions | g->extent_assumptions;
-	for (uint32_t k = 0; k < stages->ncopies; k++)
-		if (meets(s, access, stages->copies[k].access) &&
-			!other_stage(&q, &stages->copies[k], &verdict))
+	q.mbarrier = mbarrier_of(stages, site);
+	q.whole = q.mbarrier ? place_kept(stages, access) : NULL;
+	if (!q.whole)
+		return VERDICT_HANDS_OVER;
+	q.stages = stages;
+	q.access = access;
+	q.site = site;
+	q.address = address_of(unit, g);
+	q.bytes = g->bytes;
+	q.taken = false;
+	q.assumptions = ASSUME_OWN_STAGE | q.whole->assumptions | g->extent_assumptions;
+	for (uint32_t k = 0; k < stages->ncopies; k++) {
+		const struct copy *copy = &stages->copies[k];
+
+		if (meets(s, access, copy->access) &&
+			!(copy->number.node == NONE ? other_written(&q, k)
+						    : other_stage(&q, copy, &verdict)))
 			return VERDICT_HANDS_OVER;
+	}
 	*assumptions = q.assumptions;
 	return verdict;
 }
@@ -597,8 +637,10 @@ static struct held *held_at(struct own_stages *stages, uint32_t site)
 	uint32_t n = stages->setup->facts.n;
 
 	if (!held->judged.words)
-		*held = (struct held){bits_new(arena, n), bits_new(arena, n), bits_new(arena, n),
-			ARENA_NEW(arena, uint32_t, n), 0};
+		*held = (struct held){.judged = bits_new(arena, n),
+			.own = bits_new(arena, n),
+			.all = bits_new(arena, n),
+			.assumptions = ARENA_NEW(arena, uint32_t, n)};
 	return held;
 }
 
