@@ -51,7 +51,7 @@ static bool parts(const struct unit *unit, uint32_t b, bool letter)
 	}
 	if (insn->guard == NONE || value_parts_unseen(&unit->cfg, b))
 		return value_parts_unseen(&unit->cfg, b);
-	return value_decided(unit->values, last) < 0 && !same(unit->values, last, &guard);
+	return !same(unit->values, last, &guard) && value_decided(unit->values, last) < 0;
 }
 
 bool barrier_divergent(const struct unit *unit, uint32_t b)

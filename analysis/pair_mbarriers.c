@@ -7,6 +7,7 @@
  */
 #include "analysis/completions.h"
 #include "analysis/pairing.h"
+#include "base/bits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@ struct object {
 struct waits {
 	struct object *v; /* fixed ones first, by place */
 	uint32_t n, fixed;
-	uint32_t *asked, nasked; /* sites that the arrive may meet */
+	uint32_t *asked, nasked; /* numbers of those that the arrive may meet */
+	struct bits met;	 /* sites that it does, none in between */
 };
 
 static struct object object_of(const struct unit *unit, uint32_t site, uint32_t insn)
@@ -90,7 +92,8 @@ static struct waits collect_waits(struct pairing *p)
 {
 	struct handoffs *h = p->h;
 	struct waits w = {.v = ARENA_NEW(p->unit->arena, struct object, h->n),
-		.asked = ARENA_NEW(p->unit->arena, uint32_t, h->n)};
+		.asked = ARENA_NEW(p->unit->arena, uint32_t, h->n),
+		.met = bits_new(p->unit->arena, h->n)};
 	struct completions *completions = NULL;
 
 	for (uint32_t a = 0; a < h->n; a++) {
@@ -167,17 +170,10 @@ static bool address_known(const struct object *object)
 					object->access.address.base == BASE_DERIVED);
 }
 
-static int by_site(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return by_number(*x, *y);
-}
-
 static void pair_arrive(struct pairing *p, struct waits *w, const struct object *arrive)
 {
 	struct handoffs *h = p->h;
-	uint32_t n = 0, last = NONE;
+	uint32_t last = NONE;
 	bool may = true;
 
 	w->nasked = 0;
@@ -197,11 +193,11 @@ static void pair_arrive(struct pairing *p, struct waits *w, const struct object 
 			continue;
 		h->sites[arrive->site].unknown |= !address_known(arrive);
 		h->sites[wait->site].unknown |= !address_known(wait);
-		w->asked[n++] = wait->site;
+		bits_set(w->met, wait->site);
 	}
-	qsort(w->asked, n, sizeof(*w->asked), by_site);
-	for (uint32_t i = 0; i < n; i++)
-		pair_add(p, arrive->site, w->asked[i]);
+	for (uint32_t k = bits_next(w->met, 0); k != NONE; k = bits_next(w->met, k + 1))
+		pair_add(p, arrive->site, k);
+	bits_zero(w->met);
 }
 
 void pair_mbarriers(struct pairing *p)
