@@ -222,3 +222,18 @@ void access_collect(const struct function *fn, const struct cfg *cfg, const stru
 	}
 	find_patterns(&c);
 }
+
+uint32_t access_first(const struct accesses *accesses, uint32_t insn)
+{
+	uint32_t lo = 0, hi = accesses->n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (accesses->v[mid].insn < insn)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}

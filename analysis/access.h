@@ -44,6 +44,8 @@ struct accesses {
 void access_collect(const struct function *, const struct cfg *, const struct values *,
 	const struct analysis_options *, struct arena *, struct accesses *);
 
+/* They are sorted by instruction: the first one of it, or of the next that has one. */
+uint32_t access_first(const struct accesses *, uint32_t insn);
 /* Some instruction makes addresses of other CTAs. */
 bool access_makes_peers(const struct function *, const struct cfg *);
 

@@ -110,7 +110,6 @@ struct bulk_store {
 struct bulk_search {
 	struct bulk_store *v;
 	uint32_t n;
-	const uint32_t *first; /* by instruction: first access number */
 	bool alone;	       /* only some threads issue them */
 	uint32_t exit;	       /* instruction found, or NONE */
 	bool may_wait;	       /* some way waits for them */
@@ -185,9 +184,9 @@ static void visit_bulk(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t
 	if (w->unit->effects[insn]->sync == SYNC_BULK_WAIT)
 		s->may_wait |=
 			phase_of(after_wait(state, wait_limit(w->unit, insn))) == PHASE_WAITED;
-	if (check_guard(w, insn) == 0)
+	if (!w->unit->effects[insn]->ntouches || check_guard(w, insn) == 0)
 		return;
-	for (uint32_t i = s->first[insn]; i < all->n && all->v[i].insn == insn; i++)
+	for (uint32_t i = access_first(all, insn); i < all->n && all->v[i].insn == insn; i++)
 		for (uint32_t k = 0; is_write(&all->v[i]) && k < s->n && may_try(w, k); k++)
 			if (insn <= s->v[k].insn || insn > w->site)
 				try_write(w, i, state, s->alone, &s->v[k]);
@@ -198,7 +197,7 @@ static void try_between(struct check_walk *w, struct bulk_search *s)
 {
 	const struct accesses *all = &w->unit->accesses;
 
-	for (uint32_t i = s->first[s->v[0].insn]; i < all->n && all->v[i].insn < w->site; i++)
+	for (uint32_t i = access_first(all, s->v[0].insn); i < all->n && all->v[i].insn < w->site; i++)
 		for (uint32_t k = 0; is_write(&all->v[i]) && k < s->n &&
 				     s->v[k].insn < all->v[i].insn && may_try(w, k);
 			k++)
@@ -252,25 +251,13 @@ static bool issued_by_some(const struct unit *unit, uint32_t insn)
 	return false;
 }
 
-static uint32_t find_read(
-	const struct unit *unit, const uint32_t *first, uint32_t insn, uint8_t touch)
+static uint32_t find_read(const struct unit *unit, uint32_t insn, uint8_t touch)
 {
-	for (uint32_t i = first[insn]; i < unit->accesses.n && unit->accesses.v[i].insn == insn;
+	for (uint32_t i = access_first(&unit->accesses, insn); i < unit->accesses.n && unit->accesses.v[i].insn == insn;
 		i++)
 		if (unit->accesses.v[i].touch == touch)
 			return i;
 	return NONE;
-}
-
-static const uint32_t *accesses_by_insn(const struct unit *unit)
-{
-	uint32_t *first = ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns + 1);
-
-	for (uint32_t i = 0; i <= unit->fn->ninsns; i++)
-		first[i] = unit->accesses.n;
-	for (uint32_t i = unit->accesses.n; i-- > 0;)
-		first[unit->accesses.v[i].insn] = i;
-	return first;
 }
 
 /* Debug builds keep the leader's predicate in local memory, where no walk follows it: that the way
@@ -304,7 +291,7 @@ static void gather(const struct unit *unit, uint32_t i, struct bulk_search *s)
 
 		if (is_bulk_store(unit->effects[i], &source))
 			s->v[s->n++] = (struct bulk_store){.insn = i,
-				.read = find_read(unit, s->first, i, source),
+				.read = find_read(unit, i, source),
 				.write = NONE};
 		if (!is_plain(unit, i))
 			break;
@@ -343,8 +330,7 @@ static void follow(struct check_list *list, struct bulk_search *s)
 void check_bulk_stores(struct check_list *list)
 {
 	struct unit *unit = list->unit;
-	const uint32_t *first = accesses_by_insn(unit);
-	struct bulk_store *stores = ARENA_NEW(unit->arena, struct bulk_store, unit->fn->ninsns);
+	struct bulk_store *stores = ARENA_UNSET(unit->arena, struct bulk_store, unit->fn->ninsns);
 
 	for (uint32_t n = 0, next = 0; n < list->defs.nnotable; n++) {
 		uint32_t i = list->defs.notable[n];
@@ -353,7 +339,7 @@ void check_bulk_stores(struct check_list *list)
 		if (i < next || unit->cfg.block_of[i] == NONE ||
 			!is_bulk_store(unit->effects[i], &source))
 			continue;
-		struct bulk_search s = {.v = stores, .first = first, .exit = NONE};
+		struct bulk_search s = {.v = stores, .exit = NONE};
 
 		gather(unit, i, &s);
 		follow(list, &s);

@@ -119,22 +119,6 @@ static void events_of_insn(
 				s, list, (struct event){.insn = i, .kind = EVENT_ASYNC, .arg = k});
 }
 
-/* The accesses come sorted by instruction: the first one at or after an instruction. */
-static uint32_t access_from(const struct accesses *accesses, uint32_t insn)
-{
-	uint32_t lo = 0, hi = accesses->n;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (accesses->v[mid].insn < insn)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static void collect_events(struct flow_setup *s)
 {
 	struct unit *unit = s->unit;
@@ -144,7 +128,7 @@ static void collect_events(struct flow_setup *s)
 	s->complete = load_completions(s);
 	for (uint32_t b = 0; b < unit->cfg.n; b++) {
 		const struct block *block = &unit->cfg.blocks[b];
-		uint32_t next = access_from(&unit->accesses, block->first);
+		uint32_t next = access_first(&unit->accesses, block->first);
 
 		first[b] = list.n;
 		for (uint32_t k = 0; k < block->nactive; k++)

@@ -82,6 +82,7 @@ static void find_epochs(struct finder *f)
 	for (uint32_t i = 0; i < f->h->n; i++)
 		l->epoch_of[i] = f->h->sites[i].full ? 0 : EPOCHS_MAX;
 	l->nepochs = 1;
+	f->groups = ARENA_UNSET(f->unit->arena, struct group, EPOCHS_MAX * BARRIER_IDS);
 	memset(&f->groups[0].threads, 0xff, sizeof(f->groups[0].threads));
 	f->groups[0].epoch = 0;
 	f->ngroups = 1;
@@ -467,7 +468,7 @@ static void take_epochs(struct finder *f, const struct leaders *known)
 	f->out->counted = known->counted;
 	f->out->enters = known->enters;
 	f->out->nepochs = known->nepochs;
-	memcpy(f->groups, known->finder->groups, sizeof(f->groups));
+	f->groups = known->finder->groups;
 	f->ngroups = known->finder->ngroups;
 }
 

@@ -13,7 +13,7 @@ struct finder {
 	struct unit *unit;
 	const struct handoffs *h;
 	struct leaders *out;
-	struct group groups[EPOCHS_MAX * BARRIER_IDS];
+	struct group *groups; /* room for EPOCHS_MAX * BARRIER_IDS; they rest on the barriers alone */
 	uint32_t ngroups;
 	uint32_t most; /* threads of a CTA */
 	bool exact, numbered, elects;
