@@ -10,9 +10,9 @@
 struct run {
 	uint32_t first, last; /* points; sinks and sources sit at the last */
 	uint32_t point;	      /* the cheapest, of equal ones the latest */
-	uint64_t cost;	      /* of `point` */
-	uint8_t given;	      /* widths that stand in it already */
 	uint32_t succ, nsucc; /* into runs.succ */
+	uint8_t given;	      /* widths that stand in it already */
+	uint64_t cost;	      /* of `point` */
 };
 
 /* By run: a set of demands. */

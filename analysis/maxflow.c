@@ -6,6 +6,12 @@
  */
 #include "analysis/maxflow.h"
 
+struct half {	       /* of an edge: one way */
+	uint32_t next; /* of the same node, or NONE */
+	uint32_t to;
+	uint64_t left; /* capacity that is not used */
+};
+
 struct maxflow {
 	struct arena *arena;
 	uint32_t nodes;
@@ -13,8 +19,7 @@ struct maxflow {
 	uint32_t *level; /* by node: distance from the source in this phase */
 	uint32_t *turn;	 /* by node: the edge to try next in this phase */
 	uint32_t *queue, *path;
-	uint32_t *next, *to; /* by edge */
-	uint64_t *left;	     /* by edge: capacity that is not used */
+	struct half *v; /* by edge */
 	uint32_t n, cap;
 };
 
@@ -24,11 +29,11 @@ struct maxflow *maxflow_new(struct arena *arena, uint32_t nodes)
 
 	m->arena = arena;
 	m->nodes = nodes;
-	m->head = ARENA_NEW(arena, uint32_t, nodes);
-	m->level = ARENA_NEW(arena, uint32_t, nodes);
-	m->turn = ARENA_NEW(arena, uint32_t, nodes);
-	m->queue = ARENA_NEW(arena, uint32_t, nodes);
-	m->path = ARENA_NEW(arena, uint32_t, nodes);
+	m->head = ARENA_UNSET(arena, uint32_t, nodes);
+	m->level = ARENA_UNSET(arena, uint32_t, nodes);
+	m->turn = ARENA_UNSET(arena, uint32_t, nodes);
+	m->queue = ARENA_UNSET(arena, uint32_t, nodes);
+	m->path = ARENA_UNSET(arena, uint32_t, nodes);
 	maxflow_clear(m);
 	return m;
 }
@@ -39,29 +44,16 @@ void maxflow_clear(struct maxflow *m)
 	m->n = 0;
 }
 
-static void reserve(struct maxflow *m)
-{
-	uint32_t cap = m->cap ? 2 * m->cap : 64;
-
-	if (m->n + 2 <= m->cap)
-		return;
-	m->next = arena_grow(m->arena, m->next, sizeof(*m->next) * m->cap, sizeof(*m->next) * cap);
-	m->to = arena_grow(m->arena, m->to, sizeof(*m->to) * m->cap, sizeof(*m->to) * cap);
-	m->left = arena_grow(m->arena, m->left, sizeof(*m->left) * m->cap, sizeof(*m->left) * cap);
-	m->cap = cap;
-}
-
 static void half_edge(struct maxflow *m, uint32_t from, uint32_t to, uint64_t capacity)
 {
-	m->to[m->n] = to;
-	m->left[m->n] = capacity;
-	m->next[m->n] = m->head[from];
-	m->head[from] = m->n++;
+	struct half half = {m->head[from], to, capacity};
+
+	m->head[from] = m->n;
+	ARENA_PUSH(m->arena, m->v, m->n, m->cap, half);
 }
 
 void maxflow_edge(struct maxflow *m, uint32_t from, uint32_t to, uint64_t capacity)
 {
-	reserve(m);
 	half_edge(m, from, to, capacity);
 	half_edge(m, to, from, 0);
 }
@@ -77,10 +69,10 @@ static bool number_levels(struct maxflow *m, uint32_t source, uint32_t sink)
 	while (first < last && m->level[sink] == NONE) {
 		uint32_t u = m->queue[first++];
 
-		for (uint32_t e = m->head[u]; e != NONE; e = m->next[e]) {
-			uint32_t v = m->to[e];
+		for (uint32_t e = m->head[u]; e != NONE; e = m->v[e].next) {
+			uint32_t v = m->v[e].to;
 
-			if (!m->left[e] || m->level[v] != NONE)
+			if (!m->v[e].left || m->level[v] != NONE)
 				continue;
 			m->level[v] = m->level[u] + 1;
 			m->queue[last++] = v;
@@ -93,8 +85,8 @@ static bool number_levels(struct maxflow *m, uint32_t source, uint32_t sink)
  * phase. */
 static uint32_t next_turn(struct maxflow *m, uint32_t u)
 {
-	for (uint32_t e = m->turn[u]; e != NONE; e = m->next[e])
-		if (m->left[e] && m->level[m->to[e]] == m->level[u] + 1)
+	for (uint32_t e = m->turn[u]; e != NONE; e = m->v[e].next)
+		if (m->v[e].left && m->level[m->v[e].to] == m->level[u] + 1)
 			return m->turn[u] = e;
 	return m->turn[u] = NONE;
 }
@@ -106,13 +98,13 @@ static uint32_t augment(struct maxflow *m, const uint32_t *path, uint32_t depth,
 	uint32_t full = 0;
 
 	for (uint32_t i = 0; i < depth; i++)
-		if (m->left[path[i]] < least)
-			least = m->left[path[i]];
+		if (m->v[path[i]].left < least)
+			least = m->v[path[i]].left;
 	*pushed = least;
 	for (uint32_t i = depth; i-- > 0;) {
-		m->left[path[i]] -= least;
-		m->left[path[i] ^ 1] += least;
-		if (!m->left[path[i]])
+		m->v[path[i]].left -= least;
+		m->v[path[i] ^ 1].left += least;
+		if (!m->v[path[i]].left)
 			full = i;
 	}
 	return full;
@@ -132,19 +124,19 @@ static bool block_flow(struct maxflow *m, uint32_t source, uint32_t sink, uint64
 			if (pushed == MAXFLOW_INFINITE)
 				return false;
 			*flow += pushed;
-			u = m->to[path[depth] ^ 1];
+			u = m->v[path[depth] ^ 1].to;
 			continue;
 		}
 		uint32_t e = next_turn(m, u);
 
 		if (e != NONE) {
 			path[depth++] = e;
-			u = m->to[e];
+			u = m->v[e].to;
 		} else if (u == source) {
 			return true;
 		} else {
-			u = m->to[path[--depth] ^ 1];
-			m->turn[u] = m->next[path[depth]];
+			u = m->v[path[--depth] ^ 1].to;
+			m->turn[u] = m->v[path[depth]].next;
 		}
 	}
 }
@@ -171,10 +163,10 @@ void maxflow_sink_side(struct maxflow *m, uint32_t sink, struct bits side)
 	while (first < last) {
 		uint32_t u = m->queue[first++];
 
-		for (uint32_t e = m->head[u]; e != NONE; e = m->next[e]) {
-			uint32_t v = m->to[e];
+		for (uint32_t e = m->head[u]; e != NONE; e = m->v[e].next) {
+			uint32_t v = m->v[e].to;
 
-			if (!m->left[e ^ 1] || bits_has(side, v))
+			if (!m->v[e ^ 1].left || bits_has(side, v))
 				continue;
 			bits_set(side, v);
 			m->queue[last++] = v;
