@@ -53,14 +53,11 @@ static void choose_targets(struct planner *p)
 	}
 }
 
-/* An edge of a later flow that is to be settled. One that the first flow lacks is taken as such: to
- * be safe. */
-bool plan_is_target(const struct planner *p, const struct edge *edge)
+bool plan_is_target(const struct planner *p, const struct edge *edge, uint32_t *first)
 {
-	uint32_t i = edge_index_find(&p->index, edge);
-
-	if (i != NONE)
-		return p->target[i];
+	*first = edge_index_find(&p->index, edge);
+	if (*first != NONE)
+		return p->target[*first];
 	return edge_wanted(p->scene.unit->options, edge) && !edge_suppressed(p->scene.unit, edge);
 }
 
@@ -70,9 +67,9 @@ static uint32_t mark_left(struct planner *p, const struct flow *flow)
 
 	memset(p->left, 0, sizeof(*p->left) * p->first->nedges);
 	for (uint32_t i = 0; i < flow->nedges; i++) {
-		uint32_t first = edge_index_find(&p->index, &flow->edges[i]);
+		uint32_t first;
 
-		if (!plan_is_target(p, &flow->edges[i]))
+		if (!plan_is_target(p, &flow->edges[i], &first))
 			continue;
 		n++;
 		if (first != NONE)
@@ -84,8 +81,10 @@ static uint32_t mark_left(struct planner *p, const struct flow *flow)
 static bool demand_is_target(
 	const struct planner *p, const struct flow *flow, const struct demand *demand)
 {
+	uint32_t first;
+
 	for (uint32_t i = 0; i < demand->nedges; i++)
-		if (plan_is_target(p, &flow->edges[demand->edges[i]]))
+		if (plan_is_target(p, &flow->edges[demand->edges[i]], &first))
 			return true;
 	return false;
 }
@@ -140,7 +139,9 @@ static bool place_before_async(struct planner *p, const struct flow *flow,
 	bool placed = false;
 
 	for (uint32_t i = 0; i < flow->nedges; i++) {
-		if (!plan_is_target(p, &flow->edges[i]))
+		uint32_t first;
+
+		if (!plan_is_target(p, &flow->edges[i], &first))
 			continue;
 		uint32_t insn = p->scene.unit->accesses.v[flow->edges[i].async].insn;
 		uint32_t point = async_point(&p->scene, insn, hoist);
@@ -332,7 +333,10 @@ static void list_weights(struct planner *p)
 	const struct scene *scene = &p->scene;
 	uint32_t cap = 0;
 
-	for (uint32_t k = 0; k < scene->unit->fn->ninsns; k++) {
+	uint32_t n = scene->unit->fn->ninsns;
+
+	for (uint32_t k = bytes_next(scene->existing, n, 0); k < n;
+		k = bytes_next(scene->existing, n, k + 1)) {
 		struct fence_weight one = {k, scene->points.weight[k]};
 
 		if (fence_is_proxy((enum fence_kind)scene->existing[k]) &&

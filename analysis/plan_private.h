@@ -30,8 +30,9 @@ struct candidate { /* a place at which a fence is planned */
 	uint64_t weight;
 };
 
-/* An edge of a later flow that is to be settled. */
-bool plan_is_target(const struct planner *, const struct edge *);
+/* An edge of a later flow that is to be settled; `first`: its number in the first flow, or NONE. One that
+ * the first flow lacks is taken as such: to be safe. */
+bool plan_is_target(const struct planner *, const struct edge *, uint32_t *first);
 /* No edge is missing in the text as planned. */
 bool plan_holds(struct planner *);
 /* Dearest first, one for all copies of a text. */

@@ -24,12 +24,10 @@ uint32_t plan_candidates(const struct planner *p, struct candidate **v)
 	uint32_t n = 0, cap = 0;
 
 	*v = NULL;
-	for (uint32_t k = 0; k < scene->points.graph.n; k++) {
-		struct candidate one = {k, scene->points.cost[k]};
-
-		if (scene->width[k] && scene_representative(scene, k) == k)
-			ARENA_PUSH(scene->arena, *v, n, cap, one);
-	}
+	for (uint32_t k = scene_next_added(scene, 0); k != NONE; k = scene_next_added(scene, k + 1))
+		if (scene_representative(scene, k) == k)
+			ARENA_PUSH(scene->arena, *v, n, cap,
+				((struct candidate){k, scene->points.cost[k]}));
 	if (n)
 		qsort(*v, n, sizeof(**v), by_weight);
 	return n;
@@ -43,11 +41,10 @@ static bool none_open(struct planner *p, const struct flow *flow, struct ids *ba
 	bool none = !flow->incomplete;
 
 	for (uint32_t i = 0; i < flow->nedges; i++) {
-		uint32_t first = edge_index_find(&p->index, &flow->edges[i]);
+		uint32_t first;
 
-		if (first != NONE && (!p->target[first] || p->left[first]))
-			continue;
-		if (first == NONE && !plan_is_target(p, &flow->edges[i]))
+		if (!plan_is_target(p, &flow->edges[i], &first) ||
+			(first != NONE && p->left[first]))
 			continue;
 		none = false;
 		if (first != NONE)
@@ -58,8 +55,7 @@ static bool none_open(struct planner *p, const struct flow *flow, struct ids *ba
 }
 
 /* With `width` at the point no edge is open; else those that come back by it in `lost`. */
-static bool nothing_comes_back(
-	struct planner *p, uint32_t point, uint8_t width, struct ids *lost)
+static bool nothing_comes_back(struct planner *p, uint32_t point, uint8_t width, struct ids *lost)
 {
 	struct flow flow;
 
@@ -230,9 +226,9 @@ bool plan_holds(struct planner *p)
 
 	scene_solve(&p->scene, &flow);
 	for (uint32_t i = 0; i < flow.nedges; i++) {
-		uint32_t first = edge_index_find(&p->index, &flow.edges[i]);
+		uint32_t first;
 
-		if (plan_is_target(p, &flow.edges[i]) && (first == NONE || !p->left[first]))
+		if (plan_is_target(p, &flow.edges[i], &first) && (first == NONE || !p->left[first]))
 			return false;
 	}
 	return !flow.incomplete;
@@ -247,8 +243,8 @@ static bool too_many_to_try(const struct planner *p)
 	const struct scene *scene = &p->scene;
 	uint64_t n = 0;
 
-	for (uint32_t k = 0; k < scene->points.graph.n; k++)
-		n += scene->width[k] != 0;
+	for (uint32_t k = scene_next_added(scene, 0); k != NONE; k = scene_next_added(scene, k + 1))
+		n++;
 	return n * flow_size(scene->setup) > SPARE_WORK_MOST;
 }
 

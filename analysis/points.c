@@ -12,12 +12,18 @@
 #define WEIGHT_MOST                                                                                \
 	UINT64_C(100000000) /* 10^8: deeper loops and higher frequencies count no more */
 
-static const struct block *block_of(const struct unit *unit, uint32_t insn)
-{
-	uint32_t b = unit->cfg.block_of[insn];
+enum batch { BATCH_GOES_ON, BATCH_INSIDE, BATCH_OUTSIDE };
 
-	return b == NONE ? NULL : &unit->cfg.blocks[b];
-}
+struct list { /* of instructions, ascending */
+	uint32_t *v, n, cap;
+};
+
+/* Instructions at which points are not like others. */
+struct special {
+	struct list calls;   /* that control comes to */
+	struct list moves;   /* of arguments of linked calls */
+	struct list batches; /* where one of wgmma begins or ends */
+};
 
 /* ---- the graph ---- */
 
@@ -28,11 +34,9 @@ static uint32_t first_insn(const struct unit *unit, uint32_t block)
 	return b->count ? b->first : unit->fn->ninsns;
 }
 
-static bool falls_off(const struct unit *unit, uint32_t insn)
+static bool falls_off(const struct unit *unit, const struct block *b)
 {
-	const struct block *b = block_of(unit, insn);
-
-	return b && b->exits && insn == b->first + b->count - 1 && !unit->effects[insn]->is_exit;
+	return b->exits && !unit->effects[b->first + b->count - 1]->is_exit;
 }
 
 /* The block runs on into one that others enter as well: a fence at its end is not paid by those. */
@@ -58,7 +62,8 @@ static void find_ends(struct points *points, struct arena *arena)
 	const struct unit *unit = points->unit;
 
 	points->behind = ARENA_NEW(arena, uint32_t, unit->cfg.n + 1);
-	points->end_of = ARENA_NEW(arena, uint32_t, unit->fn->ninsns + 1);
+	points->ends = bits_new(arena, unit->fn->ninsns + 1);
+	points->end_of = ARENA_UNSET(arena, uint32_t, unit->fn->ninsns + 1);
 	memset(points->end_of, 0xff, sizeof(uint32_t) * ((size_t)unit->fn->ninsns + 1));
 	for (uint32_t b = 0; b < unit->cfg.n; b++) {
 		const struct block *block = &unit->cfg.blocks[b];
@@ -67,6 +72,7 @@ static void find_ends(struct points *points, struct arena *arena)
 			continue;
 		uint32_t last = block->first + block->count - 1;
 
+		bits_set(points->ends, last);
 		points->end_of[last] = unit->fn->ninsns + 1 + points->nbehind;
 		points->behind[points->nbehind++] = last;
 	}
@@ -84,25 +90,43 @@ uint32_t points_insn(const struct points *points, uint32_t point)
 		       : point;
 }
 
-static void add_succ(const struct points *points, uint32_t insn, uint32_t *succ, uint32_t *n)
+/* Of the last instruction of a block. */
+static void add_last(
+	const struct points *points, const struct block *b, uint32_t *succ, uint32_t *n)
 {
 	const struct unit *unit = points->unit;
-	const struct block *b = block_of(unit, insn);
+	uint32_t end = points->end_of[b->first + b->count - 1];
 
-	if (!b)
-		return;
-	if (insn + 1 < b->first + b->count) {
-		succ[(*n)++] = insn + 1;
-		return;
-	}
-	if (points->end_of[insn] != NONE) {
-		succ[(*n)++] = points->end_of[insn];
+	if (end != NONE) {
+		succ[(*n)++] = end;
 		return;
 	}
 	for (uint32_t i = 0; i < b->succ.n; i++)
 		succ[(*n)++] = first_insn(unit, b->succ.v[i]);
-	if (falls_off(unit, insn))
+	if (falls_off(unit, b))
 		succ[(*n)++] = unit->fn->ninsns;
+}
+
+/* Blocks are whole stretches of the text, in any order. */
+static void add_insns(const struct points *points, uint32_t *first, uint32_t *succ, uint32_t *n)
+{
+	const struct cfg *cfg = &points->unit->cfg;
+
+	for (uint32_t k = 0; k < points->unit->fn->ninsns;) {
+		if (cfg->block_of[k] == NONE) {
+			first[k++] = *n;
+			continue;
+		}
+		const struct block *b = &cfg->blocks[cfg->block_of[k]];
+		uint32_t last = b->first + b->count - 1;
+
+		for (; k < last; k++) {
+			first[k] = *n;
+			succ[(*n)++] = k + 1;
+		}
+		first[k++] = *n;
+		add_last(points, b, succ, n);
+	}
 }
 
 static void build_graph(struct points *points, struct arena *arena)
@@ -112,20 +136,17 @@ static void build_graph(struct points *points, struct arena *arena)
 
 	for (uint32_t b = 0; b < unit->cfg.n; b++)
 		edges += unit->cfg.blocks[b].count + unit->cfg.blocks[b].succ.n + 2;
-	uint32_t *first = ARENA_NEW(arena, uint32_t, all + 1),
-		 *succ = ARENA_NEW(arena, uint32_t, edges);
+	uint32_t *first = ARENA_UNSET(arena, uint32_t, all + 1),
+		 *succ = ARENA_UNSET(arena, uint32_t, edges);
 
-	for (uint32_t k = 0; k < n; k++) {
-		first[k] = m;
-		add_succ(points, k, succ, &m);
-	}
+	add_insns(points, first, succ, &m);
 	first[n] = m;
 	for (uint32_t i = 0; i < points->nbehind; i++) {
 		first[n + 1 + i] = m;
 		succ[m++] = points->behind[i] + 1;
 	}
 	first[all] = m;
-	points->cost = ARENA_NEW(arena, uint64_t, all);
+	points->cost = ARENA_UNSET(arena, uint64_t, all);
 	points->kills = ARENA_NEW(arena, uint8_t, all);
 	points->graph = (struct cut_graph){.n = all,
 		.first = first,
@@ -133,9 +154,43 @@ static void build_graph(struct points *points, struct arena *arena)
 		.cost = points->cost,
 		.kills = points->kills,
 		.entry = unit->cfg.n ? first_insn(unit, 0) : n};
-	for (uint32_t k = 0; k < n; k++)
-		if (unit->fn->insns[k].guard == NONE)
-			points->kills[k] = fence_width((enum fence_kind)unit->effects[k]->fence);
+}
+
+static bool is_mma(const struct insn *insn)
+{
+	return insn->op == OP_wgmma && insn_has(insn, MOD_mma_async);
+}
+
+/* Of the batch behind the instruction. */
+static enum batch batch_after(const struct effect *effect, const struct insn *insn)
+{
+	if (effect->sync == SYNC_WGMMA_FENCE || is_mma(insn))
+		return BATCH_INSIDE;
+	return effect->sync == SYNC_WGMMA_COMMIT || effect->sync == SYNC_WGMMA_WAIT ? BATCH_OUTSIDE
+										    : BATCH_GOES_ON;
+}
+
+static void find_special(struct points *points, struct arena *arena, struct special *special)
+{
+	const struct unit *unit = points->unit;
+	struct list *calls = &special->calls, *moves = &special->moves,
+		    *batches = &special->batches;
+
+	for (uint32_t k = 0; k < unit->fn->ninsns; k++) {
+		const struct insn *insn = &unit->fn->insns[k];
+		const struct effect *effect = unit->effects[k];
+
+		points->linked |= insn->context != 0;
+		if (effect->fence && insn->guard == NONE)
+			points->kills[k] = fence_width((enum fence_kind)effect->fence);
+		if (effect->is_call && unit->cfg.block_of[k] != NONE)
+			ARENA_PUSH(arena, calls->v, calls->n, calls->cap, k);
+		if (insn->op == OP_LINK_MOV)
+			ARENA_PUSH(arena, moves->v, moves->n, moves->cap, k);
+		if (insn->op == OP_wgmma && unit->cfg.block_of[k] != NONE &&
+			batch_after(effect, insn) != BATCH_GOES_ON)
+			ARENA_PUSH(arena, batches->v, batches->n, batches->cap, k);
+	}
 }
 
 /* ---- weights ---- */
@@ -175,7 +230,7 @@ static void build_weights(struct points *points, struct arena *arena)
 	const struct function *fn = unit->fn;
 	uint64_t *of_block = ARENA_NEW(arena, uint64_t, unit->cfg.n + 1);
 
-	points->weight = ARENA_NEW(arena, uint64_t, points->graph.n);
+	points->weight = ARENA_NEW(arena, uint64_t, points->graph.n); /* 0 where nothing leads */
 	for (uint32_t b = 0; b < unit->cfg.n; b++)
 		of_block[b] = ten_to(unit->cfg.blocks[b].loop_depth);
 	for (uint32_t i = 0; i < fn->npragmas; i++) {
@@ -186,9 +241,12 @@ static void build_weights(struct points *points, struct arena *arena)
 			frequency(fn->pragmas[i].text, &n))
 			of_block[unit->cfg.block_of[at]] = n < WEIGHT_MOST ? n : WEIGHT_MOST;
 	}
-	for (uint32_t k = 0; k < fn->ninsns; k++)
-		points->weight[k] =
-			unit->cfg.block_of[k] == NONE ? 0 : of_block[unit->cfg.block_of[k]];
+	for (uint32_t b = 0; b < unit->cfg.n; b++) {
+		const struct block *block = &unit->cfg.blocks[b];
+
+		for (uint32_t k = block->first; k < block->first + block->count; k++)
+			points->weight[k] = of_block[b];
+	}
 	points->weight[fn->ninsns] = 1;
 	for (uint32_t i = 0; i < points->nbehind; i++)
 		points->weight[fn->ninsns + 1 + i] = points->weight[points->behind[i]];
@@ -233,8 +291,8 @@ static bool all_have_ends(const struct points *points, uint32_t insn)
 	return true;
 }
 
-/* The ends of blocks are copies as their last instructions are, where all of these have one. Cut off or joined
- * otherwise in another copy, or never reached there, none of them is to be had. */
+/* The ends of blocks are copies as their last instructions are, where all of these have one. Cut
+ * off or joined otherwise in another copy, or never reached there, none of them is to be had. */
 static void join_ends(struct points *points, struct arena *arena)
 {
 	struct bits done = bits_new(arena, points->unit->fn->ninsns + 1);
@@ -262,15 +320,12 @@ static void join_ends(struct points *points, struct arena *arena)
 static void find_copies(struct points *points, struct arena *arena)
 {
 	const struct function *fn = points->unit->fn;
-	bool linked = false;
 	uint32_t n = 0;
 
-	points->sibling = ARENA_NEW(arena, uint32_t, points->graph.n);
-	for (uint32_t k = 0; k < points->graph.n; k++) {
+	points->sibling = ARENA_UNSET(arena, uint32_t, points->graph.n);
+	for (uint32_t k = 0; k < points->graph.n; k++)
 		points->sibling[k] = k;
-		linked |= k < fn->ninsns && fn->insns[k].context;
-	}
-	if (!linked)
+	if (!points->linked)
 		return;
 	struct by_text *v = ARENA_NEW(arena, struct by_text, fn->ninsns + 1);
 
@@ -319,7 +374,8 @@ static bool same_code(const struct insn *a, const struct insn *b)
 	return a->origin == b->origin && a->context == b->context;
 }
 
-/* Linking leaves the text as it was, which alone tells an argument's store from a result's load then. */
+/* Linking leaves the text as it was, which alone tells an argument's store from a result's load
+ * then. */
 static bool begins_with(const struct function *fn, const struct insn *insn, const char *word)
 {
 	return !memcmp(fn->module->source->text + insn->opcode_at.begin, word, strlen(word));
@@ -355,61 +411,76 @@ static void forbid_call(struct points *points, uint32_t call)
 		forbid(points, first + 1, last);
 }
 
-static bool is_mma(const struct insn *insn)
+/* Of the instructions of a block from `from` up to the next one of the list, the costs inside a
+ * batch. */
+static void avoid(struct points *points, uint32_t from, uint32_t to)
 {
-	return insn->op == OP_wgmma && insn_has(insn, MOD_mma_async);
+	for (uint32_t k = from; k <= to; k++)
+		if (points->cost[k] < CUT_AVOID)
+			points->cost[k] = CUT_AVOID;
 }
 
-static bool batch_after(const struct unit *unit, uint32_t k, bool inside)
+/* In which blocks control comes in the middle of a batch; `after`: what a block makes of it. */
+static void spread_batches(const struct cfg *cfg, const uint8_t *after, bool *in)
 {
-	uint8_t sync = unit->effects[k]->sync;
+	bool changed = true;
 
-	if (sync == SYNC_WGMMA_FENCE || is_mma(&unit->fn->insns[k]))
-		return true;
-	if (sync == SYNC_WGMMA_COMMIT || sync == SYNC_WGMMA_WAIT)
-		return false;
-	return inside;
-}
-
-/* From wgmma.fence, or the first mma_async, to commit_group: the assembler gives such a batch one
- * place. */
-static void avoid_batches(struct points *points, struct arena *arena)
-{
-	const struct unit *unit = points->unit;
-	bool *in = ARENA_NEW(arena, bool, unit->cfg.n + 1), changed = true, any = false;
-
-	for (uint32_t k = 0; k < unit->fn->ninsns && !any; k++)
-		any = unit->fn->insns[k].op == OP_wgmma;
-	while (any && changed) {
+	while (changed) {
 		changed = false;
-		for (uint32_t b = 0; b < unit->cfg.n; b++) {
-			const struct block *block = &unit->cfg.blocks[b];
-			bool inside = in[b];
+		for (uint32_t b = 0; b < cfg->n; b++) {
+			const struct block *block = &cfg->blocks[b];
+			bool inside = after[b] == BATCH_GOES_ON ? in[b] : after[b] == BATCH_INSIDE;
 
-			for (uint32_t k = block->first; k < block->first + block->count; k++)
-				inside = batch_after(unit, k, inside);
 			for (uint32_t i = 0; inside && i < block->succ.n; i++) {
 				changed |= !in[block->succ.v[i]];
 				in[block->succ.v[i]] = true;
 			}
 		}
 	}
-	for (uint32_t b = 0; any && b < unit->cfg.n; b++) {
-		const struct block *block = &unit->cfg.blocks[b];
-		bool inside = in[b];
+}
 
-		for (uint32_t k = block->first; k < block->first + block->count; k++) {
-			if (inside && points->cost[k] < CUT_AVOID)
-				points->cost[k] = CUT_AVOID;
-			inside = batch_after(unit, k, inside);
-		}
+/* From wgmma.fence, or the first mma_async, to commit_group: the assembler gives such a batch one
+ * place. */
+static void avoid_batches(struct points *points, struct arena *arena, struct list at)
+{
+	const struct unit *unit = points->unit;
+	const struct cfg *cfg = &unit->cfg;
+
+	if (!at.n)
+		return;
+	uint8_t *after = ARENA_NEW(arena, uint8_t, cfg->n);
+	bool *in = ARENA_NEW(arena, bool, cfg->n);
+
+	for (uint32_t i = 0; i < at.n; i++) /* the last of a block counts */
+		after[cfg->block_of[at.v[i]]] =
+			(uint8_t)batch_after(unit->effects[at.v[i]], &unit->fn->insns[at.v[i]]);
+	spread_batches(cfg, after, in);
+	for (uint32_t i = 0; i < at.n; i++) {
+		const struct block *block = &cfg->blocks[cfg->block_of[at.v[i]]];
+		bool inside = batch_after(unit->effects[at.v[i]], &unit->fn->insns[at.v[i]]) ==
+			      BATCH_INSIDE;
+		uint32_t next = i + 1 < at.n ? at.v[i + 1] : unit->fn->ninsns;
+
+		if (next > block->first + block->count - 1)
+			next = block->first + block->count - 1;
+		if (inside)
+			avoid(points, at.v[i] + 1, next);
+		if (in[cfg->block_of[at.v[i]]] && (!i || at.v[i - 1] < block->first))
+			avoid(points, block->first, at.v[i]);
 	}
+	for (uint32_t b = 0; b < cfg->n; b++)
+		if (in[b] && after[b] == BATCH_GOES_ON && cfg->blocks[b].count)
+			avoid(points, cfg->blocks[b].first,
+				cfg->blocks[b].first + cfg->blocks[b].count - 1);
 }
 
 /* What is taboo in one copy is in all. */
 static void share_costs(struct points *points, struct arena *arena)
 {
 	uint32_t n = points->graph.n;
+
+	if (!points->linked)
+		return;
 	struct bits done = bits_new(arena, n);
 
 	for (uint32_t k = 0; k < n; k++) {
@@ -428,20 +499,20 @@ static void share_costs(struct points *points, struct arena *arena)
 	}
 }
 
-static void build_costs(struct points *points, struct arena *arena)
+static void build_costs(struct points *points, struct arena *arena, const struct special *special)
 {
 	const struct unit *unit = points->unit;
 	const struct function *fn = unit->fn;
 
-	for (uint32_t k = 0; k < points->graph.n; k++)
-		points->cost[k] = points->weight[k];
-	avoid_batches(points, arena);
-	for (uint32_t k = 0; k < fn->ninsns; k++) {
-		if (fn->insns[k].op == OP_LINK_MOV || (unit->leave && unit->leave[k] & LEAVE_TEXT))
+	memcpy(points->cost, points->weight, sizeof(*points->cost) * points->graph.n);
+	avoid_batches(points, arena, special->batches);
+	for (uint32_t k = 0; unit->leave && k < fn->ninsns; k++)
+		if (unit->leave[k] & LEAVE_TEXT)
 			points->cost[k] = CUT_FORBIDDEN;
-		if (unit->effects[k]->is_call && unit->cfg.block_of[k] != NONE)
-			forbid_call(points, k);
-	}
+	for (uint32_t i = 0; i < special->moves.n; i++)
+		points->cost[special->moves.v[i]] = CUT_FORBIDDEN;
+	for (uint32_t i = 0; i < special->calls.n; i++)
+		forbid_call(points, special->calls.v[i]);
 	for (uint32_t i = 0; i < points->nbehind; i++) {
 		uint32_t k = points->behind[i], end = fn->ninsns + 1 + i;
 
@@ -455,10 +526,13 @@ static void build_costs(struct points *points, struct arena *arena)
 
 void points_build(const struct unit *unit, struct arena *arena, struct points *points)
 {
+	struct special special = {0};
+
 	*points = (struct points){.unit = unit};
 	find_ends(points, arena);
 	build_graph(points, arena);
+	find_special(points, arena, &special);
 	build_weights(points, arena);
 	find_copies(points, arena);
-	build_costs(points, arena);
+	build_costs(points, arena, &special);
 }

@@ -18,9 +18,11 @@ struct points {
 			     together */
 	uint32_t *behind; /* by point above ninsns, from 0: the instruction behind which it is */
 	uint32_t nbehind;
-	uint32_t *end_of;  /* by instruction: the point behind it, or NONE */
+	struct bits ends;  /* instructions with a point behind them */
+	uint32_t *end_of;  /* by instruction: that point, or NONE */
 	uint32_t *sibling; /* by point: the next copy of the same text in a ring; itself if there is
 			      but one */
+	bool linked;	   /* some text has copies */
 };
 
 void points_build(const struct unit *, struct arena *, struct points *);

@@ -86,6 +86,13 @@ void scene_change(struct scene *scene, uint32_t insn, enum fence_kind kind)
 	} while (k != insn);
 }
 
+uint32_t scene_next_added(const struct scene *scene, uint32_t from)
+{
+	uint32_t n = scene->points.graph.n, k = bytes_next(scene->width, n, from);
+
+	return k < n ? k : NONE;
+}
+
 struct placed_list {
 	struct placed_fence *v;
 	uint32_t n, cap;
@@ -107,10 +114,8 @@ static void add_placed(const struct scene *scene, struct placed_list *list, uint
 static void list_placed(struct scene *scene)
 {
 	struct placed_list list = {scene->placed, 0, scene->placed_cap};
-	uint32_t n = scene->points.graph.n;
 
-	for (uint32_t k = bytes_next(scene->width, n, 0); k < n;
-		k = bytes_next(scene->width, n, k + 1))
+	for (uint32_t k = scene_next_added(scene, 0); k != NONE; k = scene_next_added(scene, k + 1))
 		add_placed(scene, &list, k);
 	scene->placed = list.v;
 	scene->placed_cap = list.cap;
@@ -246,30 +251,31 @@ bool scene_prepare(struct scene *scene)
 	return scene->setup != before;
 }
 
-static bool has(const uint32_t *v, uint32_t n, uint32_t item)
+/* At the end of a block is pending what is so before the next one, if it came this way. */
+static void add_end(
+	const struct scene *scene, const struct demand *demand, struct bits pending, uint32_t k)
 {
-	for (uint32_t i = 0; i < n; i++)
-		if (v[i] == item)
-			return true;
-	return false;
+	if (bits_has(demand->pending, k + 1))
+		bits_set(pending, scene->points.end_of[k]);
 }
 
-/* At the end of a block is pending what is so before the next one, if it came this way. */
 static void add_ends(struct scene *scene, struct demand *demand)
 {
 	const struct points *points = &scene->points;
 	struct bits pending = bits_new(scene->unit->arena, points->graph.n);
 
 	memcpy(pending.words, demand->pending.words, sizeof(uint64_t) * demand->pending.nwords);
-	for (uint32_t i = 0; i < points->nbehind; i++) {
-		uint32_t k = points->behind[i];
+	for (uint32_t w = 0; w < points->ends.nwords; w++)
+		for (uint64_t at = points->ends.words[w] & demand->pending.words[w]; at;
+			at &= at - 1) {
+			uint32_t k = 64 * w + (uint32_t)__builtin_ctzll(at);
 
-		if (!bits_has(pending, k + 1))
-			continue;
-		if ((bits_has(pending, k) && !cut_covers(points->kills[k], demand->width)) ||
-			has(demand->sources, demand->nsources, k))
-			bits_set(pending, points->unit->fn->ninsns + 1 + i);
-	}
+			if (!cut_covers(points->kills[k], demand->width))
+				add_end(scene, demand, pending, k);
+		}
+	for (uint32_t i = 0; i < demand->nsources; i++)
+		if (points->end_of[demand->sources[i]] != NONE)
+			add_end(scene, demand, pending, demand->sources[i]);
 	demand->pending = pending;
 }
 
@@ -292,19 +298,17 @@ uint32_t scene_representative(const struct scene *scene, uint32_t point)
 
 uint64_t scene_weight(const struct scene *scene)
 {
+	uint32_t n = scene->unit->fn->ninsns;
 	uint64_t sum = 0;
 
-	for (uint32_t k = 0; k < scene->points.graph.n; k++) {
-		uint64_t weight = scene->points.weight[k];
-
-		if ((!scene->width[k] && !scene->existing[k]) ||
-			scene_representative(scene, k) != k)
-			continue;
-		sum += weight * cut_instructions(scene->width[k]);
-		if (k < scene->unit->fn->ninsns &&
-			fence_is_proxy((enum fence_kind)scene->existing[k]))
-			sum += weight;
-	}
+	for (uint32_t k = scene_next_added(scene, 0); k != NONE; k = scene_next_added(scene, k + 1))
+		if (scene_representative(scene, k) == k)
+			sum += scene->points.weight[k] * cut_instructions(scene->width[k]);
+	for (uint32_t k = bytes_next(scene->existing, n, 0); k < n;
+		k = bytes_next(scene->existing, n, k + 1))
+		if (fence_is_proxy((enum fence_kind)scene->existing[k]) &&
+			scene_representative(scene, k) == k)
+			sum += scene->points.weight[k];
 	return sum;
 }
 
@@ -329,10 +333,15 @@ static int by_edge(const void *a, const void *b, void *index)
 void edge_index_build(
 	const struct edge *edges, uint32_t n, struct arena *arena, struct edge_index *index)
 {
-	*index = (struct edge_index){edges, ARENA_NEW(arena, uint32_t, n + 1), n};
-	for (uint32_t i = 0; i < n; i++)
+	bool sorted = true;
+
+	*index = (struct edge_index){edges, ARENA_UNSET(arena, uint32_t, n + 1), n};
+	for (uint32_t i = 0; i < n; i++) {
 		index->order[i] = i;
-	qsort_r(index->order, n, sizeof(*index->order), by_edge, index);
+		sorted = sorted && (!i || compare(&edges[i - 1], &edges[i]) <= 0);
+	}
+	if (!sorted) /* those of a flow mostly are */
+		qsort_r(index->order, n, sizeof(*index->order), by_edge, index);
 }
 
 void edge_index_copy(

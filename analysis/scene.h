@@ -65,6 +65,8 @@ void scene_leave_taken(struct scene *, uint32_t insn, enum fence_kind, bool own_
 bool scene_prepare(struct scene *);
 /* Of the flow that scene_solve solved last. */
 void scene_demands(struct scene *, const struct flow *, struct demand **, uint32_t *n);
+/* The first point at or after `from` at which something is added, or NONE. */
+uint32_t scene_next_added(const struct scene *, uint32_t from);
 /* The lowest copy of a point. */
 uint32_t scene_representative(const struct scene *, uint32_t point);
 /* Summed over the proxy fences in force, inserted ones included. */
