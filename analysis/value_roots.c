@@ -147,22 +147,23 @@ static uint64_t node_roots(const struct values *vs, uint32_t node)
 	return roots;
 }
 
+/* Only phis read what comes behind them; false: no phi has more than it had. */
+static bool more_behind(const struct values *vs)
+{
+	for (uint32_t i = 0; i < vs->nsolved; i++)
+		if (vs->ssa.nodes[i].kind == NODE_PHI && node_roots(vs, i) & ~vs->roots[i])
+			return true;
+	return false;
+}
+
 void values_find_roots(struct values *vs)
 {
-	bool changed = true;
-
 	vs->roots = ARENA_NEW(vs->arena, uint64_t, vs->nsolved + 1);
 	/* sets only grow; each round follows all chains that lead forward */
-	while (changed) {
-		changed = false;
-		for (uint32_t r = 0; r < vs->nsolved; r++) {
-			uint32_t node = vs->order[r];
-			uint64_t roots = vs->roots[node] | node_roots(vs, node);
-
-			changed |= roots != vs->roots[node];
-			vs->roots[node] = roots;
-		}
-	}
+	do
+		for (uint32_t r = 0; r < vs->nsolved; r++)
+			vs->roots[vs->order[r]] |= node_roots(vs, vs->order[r]);
+	while (more_behind(vs));
 }
 
 uint64_t value_roots(const struct values *vs, uint32_t insn, const struct operand *o)
