@@ -52,15 +52,25 @@ static struct slot *free_slot(const struct number_table *t, uint32_t hash)
 	return &t->slots[hash & (t->size - 1)];
 }
 
-static void enlarge(struct values *vs)
+static void enlarge(struct values *vs, uint32_t size)
 {
 	struct number_table *t = vs->numbers, old = *t;
 
-	t->size = old.size ? 2 * old.size : 256;
+	t->size = size;
 	t->slots = ARENA_NEW(vs->arena, struct slot, t->size);
 	for (uint32_t i = 0; i < old.size; i++)
 		if (old.slots[i].entry)
 			*free_slot(t, old.slots[i].hash) = old.slots[i];
+}
+
+/* Slots for so many entries, and as many again. */
+static uint32_t room_for(uint32_t entries)
+{
+	uint32_t size = 256;
+
+	while (size < 2 * entries)
+		size *= 2;
+	return size;
 }
 
 static uint32_t intern(struct values *vs, const uint64_t *key, bool invariant)
@@ -69,7 +79,7 @@ static uint32_t intern(struct values *vs, const uint64_t *key, bool invariant)
 	uint32_t hash = (uint32_t)hash_key(key);
 
 	if (2 * t->n >= t->size)
-		enlarge(vs);
+		enlarge(vs, 2 * t->size);
 	for (uint32_t i = hash;; i++) {
 		const struct slot *slot = &t->slots[i & (t->size - 1)];
 
@@ -246,6 +256,10 @@ void values_number(struct values *vs)
 {
 	vs->number = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
 	vs->numbers = ARENA_NEW(vs->arena, struct number_table, 1);
+	vs->numbers->cap = vs->numbers_cap = vs->nsolved + 16;
+	vs->numbers->v = ARENA_UNSET(vs->arena, struct entry, vs->numbers->cap);
+	vs->invariant = ARENA_UNSET(vs->arena, bool, vs->numbers_cap);
+	enlarge(vs, room_for(vs->nsolved));
 	for (uint32_t i = 0; i < vs->nsolved; i++)
 		vs->number[i] = NONE;
 	for (uint32_t r = 0; r < vs->nsolved; r++) {
