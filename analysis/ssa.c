@@ -23,26 +23,36 @@ struct ssa_scratch { /* by block, valid where stamp[block] == current register +
 	uint32_t undefined;	     /* node of the current register, or NONE */
 };
 
-#define DEFINES (NONE - 1) /* as a slot */
+struct use { /* of a register, in text order */
+	uint32_t reg, insn, slot; /* the operand's index, NONE of a guard */
+};
 
-struct sight { /* of a register, in text order */
-	uint32_t reg, insn, slot; /* the operand's index, NONE of a guard; or DEFINES */
+struct def {
+	uint32_t reg, insn;
 };
 
 struct sights {
 	struct ssa *ssa;
-	struct sight *v; /* room for all operands and guards */
-	uint32_t n;
+	struct use *uses; /* room for all operands and guards */
+	struct def *defs; /* room for all operands */
+	uint32_t nuses, ndefs;
 	uint32_t insn;
 };
 
-static void see_register(struct sights *seen, const struct operand *o, bool def)
+static inline void see_use(struct sights *seen, uint32_t reg, uint32_t slot)
 {
-	struct ssa *s = seen->ssa;
-	uint32_t slot = def ? DEFINES : (uint32_t)(o - s->fn->operands);
+	seen->uses[seen->nuses++] = (struct use){reg, seen->insn, slot};
+	seen->ssa->use_at[reg + 1]++;
+}
 
-	seen->v[seen->n++] = (struct sight){o->id, seen->insn, slot};
-	(def ? s->def_at : s->use_at)[o->id + 1]++;
+static inline void see_register(struct sights *seen, const struct operand *o, bool def)
+{
+	if (!def) {
+		see_use(seen, o->id, (uint32_t)(o - seen->ssa->fn->operands));
+		return;
+	}
+	seen->defs[seen->ndefs++] = (struct def){o->id, seen->insn};
+	seen->ssa->def_at[o->id + 1]++;
 }
 
 /* Operands nest four deep at most; see regs.c. */
@@ -77,10 +87,8 @@ static void see_insn(struct sights *seen, uint32_t i)
 		see_operand(seen, insn_operand(fn, insn, 0), true);
 	for (uint32_t k = first; k < insn->count; k++)
 		see_operand(seen, insn_operand(fn, insn, k), false);
-	if (insn->guard == NONE)
-		return;
-	seen->v[seen->n++] = (struct sight){insn->guard, i, NONE};
-	seen->ssa->use_at[insn->guard + 1]++;
+	if (insn->guard != NONE)
+		see_use(seen, insn->guard, NONE);
 }
 
 /* Filling moved every start to its end: move them back. */
@@ -106,12 +114,40 @@ static uint32_t *nones(struct arena *arena, uint32_t n)
 	return memset(unset(arena, n), 0xff, sizeof(uint32_t) * (n + (size_t)1));
 }
 
+static void fill_uses(struct ssa *s, const struct sights *seen)
+{
+	uint32_t nregs = s->fn->nregs;
+
+	s->use_insn = unset(s->arena, s->use_at[nregs]);
+	s->use_slot = unset(s->arena, s->use_at[nregs]);
+	for (const struct use *x = seen->uses; x < seen->uses + seen->nuses; x++) {
+		uint32_t at = s->use_at[x->reg]++;
+
+		s->use_insn[at] = x->insn;
+		s->use_slot[at] = x->slot;
+	}
+	rewind(s->use_at, nregs);
+}
+
+static void fill_defs(struct ssa *s, const struct sights *seen)
+{
+	uint32_t nregs = s->fn->nregs;
+
+	s->def_insn = unset(s->arena, s->def_at[nregs]);
+	s->def_node = nones(s->arena, s->def_at[nregs]);
+	for (const struct def *x = seen->defs; x < seen->defs + seen->ndefs; x++)
+		s->def_insn[s->def_at[x->reg]++] = x->insn;
+	rewind(s->def_at, nregs);
+}
+
 static void index_registers(struct ssa *s)
 {
 	const struct function *fn = s->fn;
 	uint32_t nregs = fn->nregs;
 	size_t most = (size_t)fn->noperands + fn->ninsns;
-	struct sights seen = {.ssa = s, .v = ARENA_UNSET(s->arena, struct sight, most)};
+	struct sights seen = {.ssa = s,
+		.uses = ARENA_UNSET(s->arena, struct use, most),
+		.defs = ARENA_UNSET(s->arena, struct def, fn->noperands)};
 
 	s->use_at = zeroes(s->arena, nregs + 1);
 	s->def_at = zeroes(s->arena, nregs + 1);
@@ -122,25 +158,10 @@ static void index_registers(struct ssa *s)
 		s->use_at[r + 1] += s->use_at[r];
 		s->def_at[r + 1] += s->def_at[r];
 	}
-	s->use_insn = unset(s->arena, s->use_at[nregs]);
-	s->use_slot = unset(s->arena, s->use_at[nregs]);
-	s->def_insn = unset(s->arena, s->def_at[nregs]);
-	s->def_node = nones(s->arena, s->def_at[nregs]);
-	for (uint32_t i = 0; i < seen.n; i++) {
-		const struct sight *x = &seen.v[i];
-		uint32_t *at = x->slot == DEFINES ? &s->def_at[x->reg] : &s->use_at[x->reg];
-
-		if (x->slot == DEFINES) {
-			s->def_insn[*at] = x->insn;
-		} else {
-			s->use_insn[*at] = x->insn;
-			s->use_slot[*at] = x->slot;
-		}
-		++*at;
-	}
-	rewind(s->use_at, nregs);
-	rewind(s->def_at, nregs);
-	ARENA_GIVE_BACK(s->arena, seen.v, most);
+	fill_uses(s, &seen);
+	fill_defs(s, &seen);
+	ARENA_GIVE_BACK(s->arena, seen.defs, fn->noperands);
+	ARENA_GIVE_BACK(s->arena, seen.uses, most);
 }
 
 void ssa_init(struct ssa *s, const struct function *fn, const struct cfg *cfg, struct arena *arena)
