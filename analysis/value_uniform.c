@@ -99,20 +99,25 @@ static bool operand_varies(const struct values *vs, const struct operand *o, uin
 	return false;
 }
 
+static bool is_shared_load(const struct insn *load)
+{
+	bool shared = insn_has(load, MOD_shared) || insn_has(load, MOD_shared__cta) ||
+		      insn_has(load, MOD_shared__cluster);
+
+	return load->op == OP_ld && (shared || insn_has(load, MOD_global));
+}
+
 /* A plain load of memory that threads share, from its address alone: the same where that is. */
 static bool loads_same(const struct divergence *d, uint32_t insn)
 {
 	const struct values *vs = d->vs;
 	const struct insn *load = &vs->fn->insns[insn];
 	const struct effect *e = vs->cfg->effects[insn];
-	bool shared = insn_has(load, MOD_shared) || insn_has(load, MOD_shared__cta) ||
-		      insn_has(load, MOD_shared__cluster);
-
 	if (load->op != OP_ld || !e->known || e->sync != SYNC_NONE)
 		return false;
 	if (insn_has(load, MOD_const)) /* never written (ISA 5.1.3) */
 		return true;
-	if (!d->race_free || !(shared || insn_has(load, MOD_global)))
+	if (!d->race_free || !is_shared_load(load))
 		return false;
 	/* what is read beside the coherent memory is not written while the kernel runs */
 	return insn_has(load, MOD_nc) ||
@@ -450,6 +455,17 @@ static bool *find_varying(struct divergence d)
 	return d.varies;
 }
 
+/* Some source is a load of memory that threads share: others are sources with races and without. */
+static bool any_shared_load(const struct divergence *d)
+{
+	const struct values *vs = d->vs;
+
+	for (uint32_t i = 0; i < vs->nsolved; i++)
+		if (d->sources[i] && is_shared_load(&vs->fn->insns[vs->ssa.nodes[i].insn]))
+			return true;
+	return false;
+}
+
 void values_find_uniform(struct values *vs)
 {
 	bool *sources = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
@@ -459,6 +475,8 @@ void values_find_uniform(struct values *vs)
 		sources[i] = is_source(&d, i);
 	vs->varies = vs->varies_race_free = find_varying(d);
 	if (!(vs->options->assume & ASSUME_RACE_FREE))
+		return;
+	if (!any_shared_load(&d))
 		return;
 	values_find_quiet(vs);
 	d.race_free = true;
