@@ -203,15 +203,7 @@ void context_begin(struct values *vs, struct context *context, uint32_t own)
 {
 	context->own = own;
 	context->serial = ++vs->serial;
-	context->mask = mask_of(context->v + own, context->n - own);
-}
-
-bool node_is_computed(const struct values *vs, uint32_t node)
-{
-	const struct node *n = &vs->ssa.nodes[node];
-
-	return n->kind == NODE_DEF && n->previous == NONE &&
-	       insn_is_arithmetic(&vs->fn->insns[n->insn]);
+	context->mask = own ? mask_of(context->v + own, context->n - own) : context->all;
 }
 
 static bool is_restricted(const struct context *context, uint32_t node)
@@ -364,7 +356,7 @@ const struct context *context_of_block(struct values *vs, uint32_t block)
 	return &kept->context;
 }
 
-uint32_t context_since(struct values *vs, uint32_t block)
+uint32_t context_look_since(struct values *vs, uint32_t block)
 {
 	uint32_t since;
 

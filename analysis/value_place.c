@@ -19,9 +19,8 @@ struct memo {		/* open addressing, a power of two in size */
 
 struct places {
 	struct context nowhere; /* nothing is known to hold */
-	struct context *
-		*of_block; /* without a guard, and with the latest guard that was asked for */
-	struct context **of_guard;
+	struct context **of_block; /* without a guard: by what is known to hold in all that it decides about */
+	struct context **of_guard; /* by block: with the latest guard that was asked for */
 	struct memo memo;
 	uint32_t nplaces;
 	struct ids ranks; /* see ranks_of */
@@ -87,10 +86,34 @@ static void keep(struct values *vs, uint64_t key, const struct value *v)
 
 /* ---- registers ---- */
 
+/* Under no condition the node is what the solver found, as all that it reads is. */
+static bool becomes_same(struct evaluation e, uint32_t node)
+{
+	struct values *vs = e.values;
+
+	if (!vs->same || !vs->steady[node] || !e.depth || (e.fuel && !*e.fuel))
+		return false;
+	e.depth--;
+	for (uint32_t i = vs->read_at[node]; i < vs->read_at[node + 1]; i++) {
+		uint32_t read = vs->reads[i];
+
+		if (vs->same[read] || !node_is_computed(vs, read))
+			continue;
+		place_register(e, read);
+		if (!vs->same[read])
+			return false;
+	}
+	return vs->same[node] = true;
+}
+
 struct value place_register(struct evaluation e, uint32_t node)
 {
 	struct values *vs = e.values;
 	const struct context *context = e.context;
+	bool nowhere = context == &vs->places->nowhere;
+
+	if (nowhere && vs->same && vs->same[node])
+		return vs->at[node];
 	const struct value *known =
 		context->place ? find(&vs->places->memo, key_of(context, node)) : NULL;
 
@@ -100,10 +123,14 @@ struct value place_register(struct evaluation e, uint32_t node)
 		e.context = context->outer;
 		return place_register(e, node);
 	}
+	if (nowhere && becomes_same(e, node))
+		return vs->at[node];
 	uint32_t cuts = vs->cuts;
 	struct value v = evaluate_under(e, node);
 
-	if (context->place && cuts == vs->cuts)
+	if (nowhere && cuts == vs->cuts && vs->same && memcmp(&v, &vs->at[node], sizeof(v)) == 0)
+		vs->same[node] = true;
+	else if (context->place && cuts == vs->cuts)
 		keep(vs, key_of(context, node), &v);
 	return v;
 }
@@ -139,14 +166,12 @@ static struct context *add_place(struct values *vs, const struct context *from)
 
 static struct context *at_block(struct values *vs, uint32_t block)
 {
-	struct constraint room[CONTEXT_MAX];
-	struct context context = {.v = room};
-	struct context **slot = &places_of(vs)->of_block[block];
+	uint32_t control = vs->control[block];
+	struct context **slot = &places_of(vs)->of_block[control == NONE ? vs->cfg->n : control];
 
-	if (*slot)
-		return *slot;
-	context_at_block(vs, block, &context);
-	return *slot = add_place(vs, &context);
+	if (!*slot)
+		*slot = add_place(vs, context_of_block(vs, block));
+	return *slot;
 }
 
 /* The nodes that hold this CTA's rank in its cluster, which never changes. */

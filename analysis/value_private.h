@@ -25,7 +25,7 @@ struct context {
 					matter; NULL: none */
 	uint32_t place;		     /* number under which results are kept; 0: they are not */
 	uint32_t own, serial;	     /* see value_place.c; serial 0: not begun */
-	uint64_t mask;		     /* of the nodes of its own constraints, once begun */
+	uint64_t mask;		     /* of the nodes of its own constraints, at least, once begun */
 	uint64_t all;		     /* of the nodes of all its constraints, at least */
 	uint32_t guard;		     /* of a place */
 	bool holds;
@@ -135,6 +135,8 @@ struct values {
 	uint32_t *trip_of;  /* by node: index of its trip, or NONE */
 	uint32_t *counters; /* by block: the trip of a counter of this head, or NONE */
 	bool narrowing;	    /* the solver has a solution and makes it better */
+	bool *steady; /* by node: from `at' of what it reads, under no condition, it gives `at'; NULL: ask */
+	bool *same;   /* by node: known to give `at' under no condition */
 	bool *plain;	   /* by instruction: known to have no form of value_lockstep.c */
 	uint32_t *entry;    /* by block: the branch that is its one way in, or NONE */
 	struct descriptor_kind *descriptors;
@@ -263,7 +265,17 @@ void context_at_block(struct values *, uint32_t block, struct context *);
 /* The same to read, until the values change or another is asked for. */
 const struct context *context_of_block(struct values *, uint32_t block);
 /* The clock of the values when it, or what it is made of, became what it is. */
-uint32_t context_since(struct values *, uint32_t block);
+uint32_t context_look_since(struct values *, uint32_t block);
+static inline uint32_t context_since(struct values *vs, uint32_t block)
+{
+	uint32_t control = vs->control[block];
+
+	if (control == NONE)
+		return 0;
+	const struct kept_context *kept = vs->contexts[control];
+
+	return kept && kept->seen == vs->outdated ? kept->since : context_look_since(vs, block);
+}
 /* The value of a node has changed, or all have. */
 void context_outdate(struct values *, uint32_t node);
 void context_outdate_all(struct values *);
@@ -280,7 +292,13 @@ void context_begin(struct values *, struct context *, uint32_t own);
 bool context_matters(
 	struct values *, const struct context *, uint32_t node, uint32_t depth);
 /* The node is evaluated anew from its operands in a context, else it is what the solver found. */
-bool node_is_computed(const struct values *, uint32_t node);
+static inline bool node_is_computed(const struct values *vs, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+
+	return n->kind == NODE_DEF && n->previous == NONE &&
+	       insn_is_arithmetic(&vs->fn->insns[n->insn]);
+}
 /* Adds what follows from a predicate node being true or false. */
 void context_add(struct values *, struct context *, uint32_t predicate, bool holds);
 /* value_implied.c: the same, worked out. */

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+
 struct value values_join(
 	struct values *vs, const struct value *a, const struct value *b, uint32_t bits)
 {
@@ -31,6 +32,18 @@ static bool is_immediate(const struct values *vs, const struct insn *insn, uint3
 	const struct operand *o = insn_source(vs->fn, insn, k);
 
 	return o && o->kind == OPERAND_IMM;
+}
+
+/* A register may be a difference, through copies: idiom_shifted looks for that. */
+static bool may_be_rounded(const struct values *vs, const struct operand *o)
+{
+	uint32_t node = trips_plain_node(vs, o);
+
+	if (node == NONE || vs->ssa.nodes[node].kind != NODE_DEF)
+		return false;
+	uint32_t op = vs->fn->insns[vs->ssa.nodes[node].insn].op;
+
+	return op == OP_mov || op == OP_sub;
 }
 
 /* What a definition gives depends on no more than the values of the nodes that it reads and what holds where
@@ -56,6 +69,8 @@ static bool looks_no_further(const struct values *vs, uint32_t node)
 		return true;
 	case OP_add:
 		return lockstep_is_plain(vs, insn);
+	case OP_shl:
+		return !may_be_rounded(vs, insn_source(vs->fn, insn, 0));
 	case OP_sub:
 	case OP_mad:
 		return lockstep_is_plain(vs, insn) && is_immediate(vs, insn, 1) &&
@@ -66,6 +81,15 @@ static bool looks_no_further(const struct values *vs, uint32_t node)
 	default:
 		return false;
 	}
+}
+
+/* It also looks at the bits of what its operands are computed from, whatever holds. */
+static bool looks_at_bits(const struct values *vs, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+	uint32_t op = n->kind == NODE_DEF && n->previous == NONE ? vs->fn->insns[n->insn].op : OP_UNKNOWN;
+
+	return op == OP_or || op == OP_xor;
 }
 
 struct fresh {
@@ -251,15 +275,27 @@ static bool shrink(struct solver *s, uint32_t node, bool stale)
 	return true;
 }
 
-/* What evaluation gives from a sound solution is sound, so the better of both is. */
-static void narrow(struct solver *s)
+/* Those phis are from now on evaluated in another way. */
+static void mark_bounded(struct solver *s)
+{
+	for (uint32_t i = 0; i < s->vs->nsolved; i++)
+		if (trips_are_bounded(s->vs, i)) {
+			s->looked[i] = 0;
+			bits_set(s->dirty, s->rank[i]);
+		}
+}
+
+/* What evaluation gives from a sound solution is sound, so the better of both is. False: nothing is stale. */
+static bool narrow(struct solver *s)
 {
 	struct values *vs = s->vs;
 	bool changed = true;
 
+	mark_bounded(s);
 	for (uint32_t round = 0; changed && round < 3; round++) {
 		changed = false;
-		begin_sweep(s);
+		if (round) /* else nothing but the bounded ones is stale: all has settled */
+			begin_sweep(s);
 		for (uint32_t r = 0; r < vs->nsolved; r++) {
 			uint32_t node = s->order[r];
 			/* nothing becomes stale before something changes */
@@ -273,6 +309,52 @@ static void narrow(struct solver *s)
 			changed |= shrink(s, node, stale);
 		}
 	}
+	return changed || vs->budget->spent;
+}
+
+/* ---- what asking again cannot make better ---- */
+
+static bool restricts_reads(const struct values *vs, const struct context *here, uint32_t node)
+{
+	for (uint32_t i = vs->read_at[node]; i < vs->read_at[node + 1]; i++) {
+		uint32_t read = vs->reads[i];
+
+		for (uint32_t k = 0; here->all >> (read % 64) & 1 && k < here->n; k++)
+			if (here->v[k].node == read)
+				return true;
+	}
+	return false;
+}
+
+/* From the values of the nodes that it reads, and under no condition, the node gives what it has: that is what
+ * it gave the last time, looking no further, where no condition was about what it reads. */
+static bool is_steady(const struct solver *s, const struct context *here, uint32_t node)
+{
+	const struct values *vs = s->vs;
+
+	return (s->shallow[node] || looks_at_bits(vs, node)) && !range_is_empty(&vs->at[node]) &&
+	       memcmp(&s->last[node], &vs->at[node], sizeof(*vs->at)) == 0 &&
+	       !bits_has(s->dirty, s->rank[node]) && !restricts_reads(vs, here, node);
+}
+
+static void find_steady(struct solver *s)
+{
+	struct values *vs = s->vs;
+	const struct context *here = NULL;
+	uint32_t block = NONE;
+
+	vs->steady = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
+	vs->same = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
+	for (uint32_t r = 0; r < vs->nsolved; r++) {
+		uint32_t node = vs->order[r];
+
+		if (vs->ssa.nodes[node].block != block) {
+			block = vs->ssa.nodes[node].block;
+			here = context_of_block(vs, block);
+		}
+		vs->steady[node] = is_steady(s, here, node);
+	}
+	bits_zero(s->dirty);
 }
 
 static void solve_all(struct solver *s)
@@ -292,6 +374,7 @@ static void solve_all(struct solver *s)
 		vs->kept_inputs[i].looked = 0;
 	vs->cached = NULL;
 	vs->places = NULL;
+	vs->steady = vs->same = NULL;
 	ascend(s);
 	if (vs->budget->spent) {
 		/* what is there may not cover everything yet: know nothing */
@@ -300,10 +383,9 @@ static void solve_all(struct solver *s)
 			vs->at[i] = range_top(node_bits(vs, i));
 	} else {
 		vs->narrowing = true;
-		for (uint32_t i = 0; i < vs->nsolved; i++)
-			if (trips_are_bounded(vs, i))
-				s->looked[i] = 0; /* from now on evaluated in another way */
-		narrow(s);
+		if (narrow(s))
+			begin_sweep(s);
+		find_steady(s);
 		vs->narrowing = false;
 	}
 }
@@ -341,8 +423,7 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	launch_find(vs);
 	ssa_init(&vs->ssa, fn, cfg, arena);
 	solver_slice(&s);
-	vs->at = ARENA_NEW(arena, struct value, vs->nsolved + 1);
-	solver_collect_thresholds(&s);
+	vs->at = ARENA_UNSET(arena, struct value, vs->nsolved + 1);
 	context_find_controls(vs);
 	solver_order(&s);
 	s.dirty = bits_new(arena, vs->nsolved + 1);
@@ -359,7 +440,7 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	for (uint32_t i = 0; i < vs->nsolved; i++)
 		s.shallow[i] = looks_no_further(vs, i);
 	s.looked = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
-	s.last = ARENA_NEW(arena, struct value, vs->nsolved + 1);
+	s.last = ARENA_UNSET(arena, struct value, vs->nsolved + 1);
 	solve_all(&s);
 	if (!vs->unsolved && launch_find_alignment(vs))
 		solve_all(&s);

@@ -12,6 +12,7 @@ struct solver {
 	struct bits dirty;	/* by rank */
 	uint8_t *changes;	/* by node */
 	bool *capped;		/* by node: a counter that is assumed not to wrap */
+	bool has_thresholds; /* they are collected, in order */
 	int64_t *thresholds;
 	uint32_t nthresholds, thresholds_cap;
 	/* An evaluation is kept until something that it may have looked at has changed. */
@@ -27,8 +28,6 @@ void solver_slice(struct solver *);
 void solver_order(struct solver *);
 
 /* value_widen.c */
-/* Collects the constants that the function compares with or masks by: where loops end. */
-void solver_collect_thresholds(struct solver *);
 /* `grown` is a proper superset of `old`: jump ahead. */
 struct value solver_widen(
 	struct solver *, uint32_t node, const struct value *old, const struct value *grown);

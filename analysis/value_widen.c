@@ -14,7 +14,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-void solver_collect_thresholds(struct solver *s)
+/* The constants that the function compares with or masks by: where loops end. */
+static void collect_thresholds(struct solver *s)
 {
 	struct values *vs = s->vs;
 
@@ -38,6 +39,7 @@ void solver_collect_thresholds(struct solver *s)
 					s->thresholds_cap, c);
 		}
 	}
+	s->has_thresholds = true;
 	if (s->nthresholds)
 		qsort(s->thresholds, s->nthresholds, sizeof(*s->thresholds), by_value);
 }
@@ -131,6 +133,8 @@ struct value solver_widen(
 	bool up = grown->hi > old->hi, down = grown->lo < old->lo;
 
 	if (s->changes[node] <= 20) {
+		if (!s->has_thresholds)
+			collect_thresholds(s);
 		int64_t above = up ? threshold_above(s, grown->hi) : grown->hi;
 		int64_t below = down ? threshold_below(s, grown->lo) : grown->lo;
 
