@@ -176,6 +176,9 @@ static void find_groups(struct grouping *g, enum coarseness coarse)
 			;
 		push_group(g, v + i, k - i);
 	}
+	ARENA_TRIM(arena, out->asyncs, out->nasyncs, n);
+	ARENA_TRIM(arena, out->generics, out->ngenerics, n);
+	ARENA_GIVE_BACK(arena, v, n);
 }
 
 /* Of one class: the groups that its members are in, each with its first member and their number. */
@@ -258,6 +261,9 @@ static bool find_pairs(struct grouping *g)
 			for (uint32_t k = 0; k < y->n; k++)
 				join(g->unit, g->groups, &x->v[n], &y->v[k], meets->v[i].spaces);
 	}
+	for (uint32_t k = meets->nclasses; k-- > 0;)
+		ARENA_GIVE_BACK(g->unit->arena, shares[k].v, meets->classes[k].n);
+	ARENA_GIVE_BACK(g->unit->arena, shares, meets->nclasses);
 	return true;
 }
 

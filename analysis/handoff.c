@@ -353,12 +353,12 @@ static bool too_late(const struct sync_site *release, const struct sync_site *ac
 		acquire->max_phase != NONE && release->min_phase > acquire->max_phase;
 }
 
-static void finish(struct pairing *p)
+/* The lists are in the stage's memory: they are kept in `arena`, as long as they are in the end. */
+static void finish(struct pairing *p, struct arena *arena)
 {
-	struct arena *arena = p->unit->arena;
 	struct handoffs *h = p->h;
-	uint32_t *nfrom = ARENA_NEW(arena, uint32_t, h->n);
-	uint32_t **from = ARENA_NEW(arena, uint32_t *, h->n);
+	uint32_t *nfrom = ARENA_NEW(p->unit->arena, uint32_t, h->n);
+	uint32_t **from = ARENA_NEW(p->unit->arena, uint32_t *, h->n);
 
 	h->to = ARENA_NEW(arena, struct ids, h->n);
 	h->from = ARENA_NEW(arena, struct ids, h->n);
@@ -374,7 +374,11 @@ static void finish(struct pairing *p)
 			p->to[r].v[kept++] = a;
 			nfrom[a]++;
 		}
-		h->to[r] = (struct ids){p->to[r].v, kept};
+		uint32_t *to = ARENA_UNSET(arena, uint32_t, kept);
+
+		if (kept)
+			memcpy(to, p->to[r].v, sizeof(*to) * kept);
+		h->to[r] = (struct ids){to, kept};
 	}
 	for (uint32_t a = 0; a < h->n; a++) {
 		from[a] = ARENA_NEW(arena, uint32_t, nfrom[a]);
@@ -390,6 +394,7 @@ static void finish(struct pairing *p)
 void handoff_pair(struct unit *unit, struct handoffs *h)
 {
 	struct pairing p = {.unit = unit, .h = h};
+	struct arena *arena = unit->arena, stage;
 
 	*h = (struct handoffs){
 		.site_of = ARENA_UNSET(unit->arena, uint32_t, unit->fn->ninsns),
@@ -399,6 +404,7 @@ void handoff_pair(struct unit *unit, struct handoffs *h)
 	for (uint32_t b = 0; b < unit->cfg.n; b++)
 		h->exit_of[b] = NONE;
 	collect(&p);
+	unit_begin(unit, &stage);
 	p.to = ARENA_NEW(unit->arena, struct pair_list, h->n);
 	if (unit->options->cross_threads) {
 		pair_barriers(&p);
@@ -409,5 +415,6 @@ void handoff_pair(struct unit *unit, struct handoffs *h)
 		pair_phases(&p);
 		pair_exits(&p);
 	}
-	finish(&p);
+	finish(&p, arena);
+	unit_end(unit);
 }

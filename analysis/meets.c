@@ -135,6 +135,9 @@ static void find_classes(struct search *s, bool coarse)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		members[first[m->class_of[i]] + m->classes[m->class_of[i]].n++] = i;
+	ARENA_GIVE_BACK(arena, table, size);
+	ARENA_GIVE_BACK(arena, first, n);
+	ARENA_GIVE_BACK(arena, count, n);
 }
 
 static void sort_out(struct search *s)

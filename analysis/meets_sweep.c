@@ -182,10 +182,14 @@ static bool sweep(struct search *s, struct ids generics, struct ids asyncs, bool
 		w.v[w.n++] = (struct interval){
 			access_span(s->unit->values, meets_first(s, class), same), class, async};
 	}
-	if (!run_sweep(&w))
-		return false;
-	count_passed(&w, generics, asyncs);
-	return true;
+	bool done = run_sweep(&w);
+
+	if (done)
+		count_passed(&w, generics, asyncs);
+	ARENA_GIVE_BACK(arena, w.open[1], asyncs.n);
+	ARENA_GIVE_BACK(arena, w.open[0], generics.n);
+	ARENA_GIVE_BACK(arena, w.v, n);
+	return done;
 }
 
 /* ---- by place ---- */

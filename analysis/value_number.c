@@ -61,6 +61,7 @@ static void enlarge(struct values *vs, uint32_t size)
 	for (uint32_t i = 0; i < old.size; i++)
 		if (old.slots[i].entry)
 			*free_slot(t, old.slots[i].hash) = old.slots[i];
+	ARENA_GIVE_BACK(vs->arena, old.slots, old.size);
 }
 
 /* Slots for so many entries, and as many again. */

@@ -55,6 +55,8 @@ static void make_room(struct memo *memo, struct arena *arena)
 		memo->keys[slot - memo->slots] = old.keys[i];
 		*slot = old.slots[i];
 	}
+	ARENA_GIVE_BACK(arena, old.keys, old.cap);
+	ARENA_GIVE_BACK(arena, old.slots, old.cap);
 }
 
 static uint64_t key_of(const struct context *context, uint32_t node)

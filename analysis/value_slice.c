@@ -143,6 +143,8 @@ static void slice(struct slicer *s)
 			need_sources(s, ssa->def_insn[d]);
 	}
 	vs->nsolved = ssa->n;
+	ARENA_GIVE_BACK(vs->arena, s->stack, vs->fn->nregs + 1);
+	ARENA_GIVE_BACK(vs->arena, s->needed, vs->fn->nregs + 1);
 }
 
 struct use {

@@ -396,6 +396,7 @@ static void give_back(struct solver *s)
 	struct arena *arena = s->vs->arena;
 	uint32_t n = s->vs->nsolved + 1;
 
+	ARENA_GIVE_BACK(arena, s->thresholds, s->thresholds_cap);
 	ARENA_GIVE_BACK(arena, s->last, n);
 	ARENA_GIVE_BACK(arena, s->looked, n);
 	ARENA_GIVE_BACK(arena, s->shallow, n);
@@ -446,6 +447,9 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 		solve_all(&s);
 	give_back(&s);
 	values_find_uniform(vs);
+	ARENA_GIVE_BACK(arena, vs->users, vs->user_at[vs->nsolved] + 1);
+	ARENA_GIVE_BACK(arena, vs->user_at, vs->nsolved + 2);
+	vs->users = vs->user_at = NULL;
 	values_number(vs);
 	values_find_roots(vs);
 	return vs;

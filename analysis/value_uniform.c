@@ -16,6 +16,7 @@
 
 struct divergence {
 	struct values *vs;
+	struct arena *arena; /* of what goes when the result is there */
 	bool *varies; /* by node: the result */
 	bool race_free;
 	const bool *sources; /* by node: is one; race_free: without that, which makes none of another */
@@ -303,18 +304,18 @@ static void init(struct divergence *d)
 	uint32_t nb = vs->cfg->n;
 
 	d->varies = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
-	d->skewed = bits_new(vs->arena, nb + 1);
-	d->meets = ARENA_NEW(vs->arena, bool, nb + 1);
-	d->walk = ARENA_NEW(vs->arena, uint32_t, nb + 1);
-	d->stack = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
-	d->branch_of = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
-	d->next_phi = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
-	d->next_branch = ARENA_NEW(vs->arena, uint32_t, nb + 1);
-	d->first_phi = ARENA_NEW(vs->arena, uint32_t, nb + 1);
-	d->label = ARENA_NEW(vs->arena, uint32_t, nb + 1);
-	d->stamp = ARENA_NEW(vs->arena, uint32_t, nb + 1);
-	d->walked = ARENA_NEW(vs->arena, uint32_t, nb + 1);
-	d->pending = bits_new(vs->arena, nb + 1);
+	d->skewed = bits_new(d->arena, nb + 1);
+	d->meets = ARENA_NEW(d->arena, bool, nb + 1);
+	d->walk = ARENA_NEW(d->arena, uint32_t, nb + 1);
+	d->stack = ARENA_NEW(d->arena, uint32_t, vs->nsolved + 1);
+	d->branch_of = ARENA_NEW(d->arena, uint32_t, vs->nsolved + 1);
+	d->next_phi = ARENA_NEW(d->arena, uint32_t, vs->nsolved + 1);
+	d->next_branch = ARENA_NEW(d->arena, uint32_t, nb + 1);
+	d->first_phi = ARENA_NEW(d->arena, uint32_t, nb + 1);
+	d->label = ARENA_NEW(d->arena, uint32_t, nb + 1);
+	d->stamp = ARENA_NEW(d->arena, uint32_t, nb + 1);
+	d->walked = ARENA_NEW(d->arena, uint32_t, nb + 1);
+	d->pending = bits_new(d->arena, nb + 1);
 	for (uint32_t b = 0; b < nb; b++)
 		d->first_phi[b] = NONE;
 	for (uint32_t i = 0; d->race_free && i < vs->fn->ninsns; i++)
@@ -373,7 +374,7 @@ static void flow_on(struct divergence *d, uint32_t node)
 static struct ids find_later(const struct divergence *d)
 {
 	struct values *vs = d->vs;
-	uint32_t *v = ARENA_UNSET(vs->arena, uint32_t, vs->nsolved), n = 0;
+	uint32_t *v = ARENA_UNSET(d->arena, uint32_t, vs->nsolved), n = 0;
 
 	for (uint32_t i = 0; i < vs->nsolved; i++) {
 		const struct node *node = &vs->ssa.nodes[i];
@@ -381,7 +382,7 @@ static struct ids find_later(const struct divergence *d)
 		if (node->kind == NODE_DEF && (node->previous != NONE || is_loaded(d, i)))
 			v[n++] = i;
 	}
-	ARENA_TRIM(vs->arena, v, n, vs->nsolved);
+	ARENA_TRIM(d->arena, v, n, vs->nsolved);
 	return (struct ids){v, n};
 }
 
@@ -441,7 +442,10 @@ static void find_branches(struct divergence *d)
 static bool *find_varying(struct divergence d)
 {
 	struct values *vs = d.vs;
+	struct arena stage;
 
+	arena_begin(&stage, vs->arena);
+	d.arena = &stage;
 	init(&d);
 	find_branches(&d);
 	d.later = find_later(&d);
@@ -452,6 +456,7 @@ static bool *find_varying(struct divergence d)
 		if (value_parts_unseen(vs->cfg, b))
 			split_at(&d, b);
 	spread(&d);
+	arena_end(&stage);
 	return d.varies;
 }
 
