@@ -144,11 +144,12 @@ uint32_t names_add_copy(struct names *names, const char *text, size_t size)
 
 	if (known != NONE)
 		return known;
-	struct made *made = malloc(sizeof(*made) + size);
+	struct made *made = malloc(sizeof(*made) + size + 1);
 
 	if (!made)
 		return NONE;
 	memcpy(made->text, text, size);
+	made->text[size] = '\0'; /* who reads a number in a name looks at what follows it */
 	made->next = names->made;
 	names->made = made;
 	return names_add(names, made->text, size);
