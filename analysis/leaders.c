@@ -203,13 +203,21 @@ static bool may_leave_alone(const struct finder *f, struct thread t)
 	return false;
 }
 
-/* Lanes of the set may leave there and let the rest of their warp meet without them. */
+/* Lanes of the set may leave there and let the rest of their warp meet without them. What holds for one that
+ * comes there holds for all of its warp that do. */
 static bool some_leave(const struct finder *f, const struct thread_set *set, uint32_t block)
 {
-	for (uint32_t t = 0; t < f->most; t++)
-		if (thread_set_has(set, t) &&
-			may_leave_alone_at(f, (struct thread){(uint16_t)t, false}, block))
+	const struct thread_set *come = threads_reach(f->unit->values, block);
+
+	for (uint32_t t = 0; t < f->most; t += 32) {
+		uint32_t lanes = (uint32_t)((set->w[t / 64] & come->w[t / 64]) >> (t & 32));
+
+		if (lanes && may_leave_alone_at(f,
+				     (struct thread){(uint16_t)(t + (uint32_t)__builtin_ctz(lanes)),
+					     false},
+				     block))
 			return true;
+	}
 	return false;
 }
 

@@ -262,6 +262,7 @@ void meets_find(struct unit *unit, struct meets *meets)
 	find_classes(&s, false);
 	sort_out(&s);
 	s.seen = ARENA_NEW(unit->arena, uint32_t, meets->nclasses);
+	s.goes = ARENA_NEW(unit->arena, uint8_t, meets->nclasses);
 	if ((uint64_t)s.generics.n * s.asyncs.n <= PAIRS_PLAIN)
 		meets_look_at_all(&s, s.generics, s.asyncs);
 	else if (!meets_find_by_place(&s))

@@ -12,6 +12,7 @@ struct search {
 	uint32_t cap;
 	struct ids generics, asyncs; /* classes */
 	uint32_t *seen;		     /* by class: partners visited in the latest sweep */
+	uint8_t *goes;		     /* by generic class: 1 + the mask of goes_with(); 0: not asked yet */
 };
 
 /* A class's first member stands for all. */

@@ -23,15 +23,19 @@ static uint32_t doing(const struct access *a)
 }
 
 /* Bit d: goes with an async access of the same kind of place that does d. */
-static uint32_t goes_with(const struct search *s, const struct access *g)
+static uint32_t goes_with(const struct search *s, uint32_t class)
 {
+	const struct access *g = meets_first(s, class);
 	uint32_t mask = 0;
 
+	if (s->goes[class])
+		return s->goes[class] - 1u;
 	for (uint32_t d = 0; d < 4; d++) {
 		struct access a = {.spaces = g->spaces, .reads = d & 1, .writes = d >> 1 & 1};
 
 		mask |= (uint32_t)(meets_asked_spaces(s, g, &a) != 0) << d;
 	}
+	s->goes[class] = (uint8_t)(1 + mask);
 	return mask;
 }
 
@@ -40,7 +44,7 @@ static struct tally tally_generics(const struct search *s, struct ids generics)
 	struct tally t = {0};
 
 	for (uint32_t i = 0; i < generics.n; i++) {
-		uint32_t mask = goes_with(s, meets_first(s, generics.v[i]));
+		uint32_t mask = goes_with(s, generics.v[i]);
 
 		t.classes[mask]++;
 		t.members[mask] += meets_size(s, generics.v[i]);
@@ -158,7 +162,7 @@ static void count_passed(struct sweep *w, struct ids generics, struct ids asyncs
 	for (uint32_t i = 0; i < w->n; i++) {
 		const struct access *access = meets_first(s, w->v[i].class);
 		uint64_t partners = w->v[i].async ? partners_of_async(&g, doing(access))
-						  : partners_of_generic(&a, goes_with(s, access));
+						  : partners_of_generic(&a, goes_with(s, w->v[i].class));
 
 		if (partners > s->seen[w->v[i].class])
 			s->meets->assumptions |= w->v[i].at.assumptions;
