@@ -97,6 +97,7 @@ static uint64_t hash_of(const struct search *s, uint32_t access, bool coarse)
 	hash = mix(hash, a->address.id);
 	hash = mix(hash, (uint64_t)a->address.lo);
 	hash = mix(hash, (uint64_t)a->address.hi);
+	hash = mix(hash, a->pattern);
 	return mix(hash, a->bytes);
 }
 
