@@ -147,7 +147,7 @@ static void list_notable(struct unit *unit, struct check_defs *defs)
 	struct reg_list defined = {0};
 	uint32_t cap = 0;
 
-	defs->notable_from = ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns + 1);
+	defs->notable_from = ARENA_UNSET(unit->arena, uint32_t, unit->fn->ninsns + 1);
 	defs->makes = ARENA_UNSET(unit->arena, uint32_t, unit->fn->ninsns);
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++) {
 		bool makes = may_make_bool(unit->fn, &unit->fn->insns[i]);
@@ -173,10 +173,10 @@ struct check_defs check_prepare(struct unit *unit)
 {
 	uint32_t entries = unit->cfg.n * CHECK_CONTEXTS;
 	struct check_defs defs = {.n = ARENA_NEW(unit->arena, uint32_t, unit->fn->nregs),
-		.at = ARENA_NEW(unit->arena, uint32_t, unit->fn->nregs),
+		.at = ARENA_UNSET(unit->arena, uint32_t, unit->fn->nregs),
 		.in = ARENA_NEW(unit->arena, uint8_t, entries),
 		.room = ARENA_NEW(unit->arena, struct check_room, 1),
-		.queue = ARENA_NEW(unit->arena, uint32_t, entries),
+		.queue = ARENA_UNSET(unit->arena, uint32_t, entries),
 		.queued = ARENA_NEW(unit->arena, bool, entries),
 		.slot = ARENA_NEW(unit->arena, uint8_t, unit->fn->nregs + 1),
 		.steps = ARENA_NEW(unit->arena, uint64_t, 1)};

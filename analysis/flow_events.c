@@ -123,7 +123,7 @@ static void collect_events(struct flow_setup *s)
 {
 	struct unit *unit = s->unit;
 	struct event_list list = {0};
-	uint32_t *first = ARENA_NEW(unit->arena, uint32_t, unit->cfg.n + 1);
+	uint32_t *first = ARENA_UNSET(unit->arena, uint32_t, unit->cfg.n + 1);
 
 	s->complete = load_completions(s);
 	for (uint32_t b = 0; b < unit->cfg.n; b++) {
@@ -186,7 +186,7 @@ static void add_literals(struct flow_setup *s)
 	struct unit *unit = s->unit;
 	struct literal_changes changes = flow_literal_changes(s);
 	struct event_list list = {0};
-	uint32_t *first = ARENA_NEW(unit->arena, uint32_t, unit->cfg.n + 1);
+	uint32_t *first = ARENA_UNSET(unit->arena, uint32_t, unit->cfg.n + 1);
 
 	for (uint32_t b = 0; b < unit->cfg.n; b++) {
 		const struct block *block = &unit->cfg.blocks[b];
@@ -229,7 +229,7 @@ static void make_room(struct flow_setup *s, uint32_t nevents)
 	s->events_cap = nevents + 64;
 	s->merged = ARENA_UNSET(s->arena, struct event, s->events_cap);
 	if (!s->merged_of)
-		s->merged_of = ARENA_NEW(s->arena, uint32_t, s->unit->cfg.n + 1);
+		s->merged_of = ARENA_UNSET(s->arena, uint32_t, s->unit->cfg.n + 1);
 }
 
 static void merge_fence(struct flow_setup *s, const struct placed_fence *fence)
@@ -277,7 +277,7 @@ void flow_merge_events(struct flow_setup *s, const struct fence_view *view)
 	s->events_of = s->base_of;
 	if (!nplaced)
 		return;
-	struct placed_fence *placed = ARENA_NEW(unit->arena, struct placed_fence, nplaced);
+	struct placed_fence *placed = ARENA_UNSET(unit->arena, struct placed_fence, nplaced);
 
 	memcpy(placed, view->placed, nplaced * sizeof(*placed));
 	qsort(placed, nplaced, sizeof(*placed), placed_order);
@@ -406,7 +406,7 @@ static void prepare_sets(struct flow_setup *s)
 		collect_events(s);
 	s->base = s->plain;
 	s->base_of = s->plain_of;
-	s->taken = ARENA_NEW(arena, uint8_t, unit->cfg.n);
+	s->taken = ARENA_UNSET(arena, uint8_t, unit->cfg.n);
 	memset(s->taken, NO_LITERAL, unit->cfg.n);
 	if (s->nliterals)
 		add_literals(s);

@@ -67,7 +67,7 @@ struct walked { /* from one access: sites reached behind a new definition of `no
 };
 
 struct kept { /* an address that was asked for */
-	bool asked, known;
+	bool known;
 	struct place place;
 };
 
@@ -78,8 +78,8 @@ struct own_stages {
 	struct bits candidates;	 /* facts that meet copies of rings alone */
 	struct held *held;	 /* by site */
 	struct walked *walked;	 /* by access */
-	struct kept *objects;	 /* by site: its mbarrier */
-	struct kept *places;	 /* by access: its first byte */
+	struct kept **objects;	 /* by site: its mbarrier; NULL: not asked for */
+	struct kept **places;	 /* by access: its first byte */
 };
 
 static const struct operand *address_of(const struct unit *unit, const struct access *access)
@@ -326,8 +326,8 @@ struct own_stages *own_stages_find(const struct flow_setup *setup)
 		.candidates = find_candidates(setup, copies, n),
 		.held = ARENA_NEW(arena, struct held, setup->handoffs.n + 1),
 		.walked = ARENA_NEW(arena, struct walked, unit->accesses.n + 1),
-		.objects = ARENA_NEW(arena, struct kept, setup->handoffs.n + 1),
-		.places = ARENA_NEW(arena, struct kept, unit->accesses.n + 1)};
+		.objects = ARENA_NEW(arena, struct kept *, setup->handoffs.n + 1),
+		.places = ARENA_NEW(arena, struct kept *, unit->accesses.n + 1)};
 	return stages;
 }
 
@@ -550,12 +550,13 @@ static bool meets(const struct flow_setup *s, uint32_t access, uint32_t async)
 /* NULL: it is of no ring. */
 static const struct place *mbarrier_of(struct own_stages *stages, uint32_t site)
 {
-	struct kept *kept = &stages->objects[site];
+	const struct unit *unit = stages->setup->unit;
+	struct kept *kept = stages->objects[site];
 
-	if (!kept->asked) {
-		kept->asked = true;
-		bool known = object_at(stages->setup->unit,
-			stages->setup->handoffs.sites[site].insn, &kept->place);
+	if (!kept) {
+		kept = stages->objects[site] = ARENA_NEW(unit->arena, struct kept, 1);
+		bool known = object_at(
+			unit, stages->setup->handoffs.sites[site].insn, &kept->place);
 
 		for (uint32_t k = 0; known && k < stages->ncopies && !kept->known; k++)
 			kept->known = same_base(&stages->copies[k].wait, &kept->place);
@@ -567,10 +568,10 @@ static const struct place *mbarrier_of(struct own_stages *stages, uint32_t site)
 static const struct place *place_kept(struct own_stages *stages, uint32_t access)
 {
 	const struct unit *unit = stages->setup->unit;
-	struct kept *kept = &stages->places[access];
+	struct kept *kept = stages->places[access];
 
-	if (!kept->asked) {
-		kept->asked = true;
+	if (!kept) {
+		kept = stages->places[access] = ARENA_NEW(unit->arena, struct kept, 1);
 		kept->known = place_of(unit->values,
 			address_of(unit, &unit->accesses.v[access]), NONE, &kept->place);
 	}
