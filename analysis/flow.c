@@ -366,15 +366,26 @@ static struct bits sets_of(const struct flow_setup *s, uint64_t *row, uint32_t k
 static bool join_literals(struct flow_setup *s, uint64_t *in, uint64_t *from, uint32_t first,
 	struct bits along, uint32_t fails)
 {
-	bool grew = false;
+	uint64_t *to = in + (size_t)first * s->set_words, grown = 0;
+	const uint64_t *of = from + (size_t)first * s->set_words;
 
-	if (!bits_any(along))
-		return false;
-	for (uint32_t l = 0; l < s->nliterals; l++)
-		if (l != fails) /* else vacuous: no thread here satisfies it */
-			grew |= bits_or_and(sets_of(s, in, first + l, 1),
-				sets_of(s, from, first + l, 1), along);
-	return grew;
+	for (uint32_t w = 0; w < s->set_words; w++) {
+		uint64_t *into = to + w;
+		const uint64_t *out = of + w;
+
+		if (!along.words[w])
+			continue;
+		for (uint32_t l = 0; l < s->nliterals;
+			l++, into += s->set_words, out += s->set_words) {
+			uint64_t more = *out & along.words[w] & ~*into;
+
+			if (!more || l == fails) /* vacuous: no thread here satisfies it */
+				continue;
+			*into |= more;
+			grown |= more;
+		}
+	}
+	return grown != 0;
 }
 
 /* Joins the state of a row into a successor, along an edge on which the literal `holds`. */
@@ -391,9 +402,13 @@ static bool join(struct flow_setup *s, uint64_t *from, uint32_t succ, uint32_t h
 	if (grew)
 		memset(in, 0, s->row_words * sizeof(*in));
 	s->reached[succ] = true;
-	grew |= bits_or(sets_of(s, in, 0, 1), own);
-	grew |= bits_or(sets_of(s, in, 1, 1), foreign);
-	grew |= bits_or(sets_of(s, in, 2, nepochs), sets_of(s, from, 2, nepochs));
+	if (any) {
+		grew |= bits_or(sets_of(s, in, 0, own_if), sets_of(s, from, 0, own_if));
+	} else {
+		grew |= bits_or(sets_of(s, in, 0, 1), own);
+		grew |= bits_or(sets_of(s, in, 1, 1), foreign);
+		grew |= bits_or(sets_of(s, in, 2, nepochs), sets_of(s, from, 2, nepochs));
+	}
 	grew |= join_literals(s, in, from, own_if, own, fails);
 	grew |= join_literals(s, in, from, foreign_if, foreign, fails);
 	if (fails != NO_LITERAL)
