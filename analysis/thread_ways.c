@@ -55,6 +55,15 @@ static void keep_threads(
 		kept->no.w[word] |= threads;
 }
 
+/* The threads [tid, end). */
+static void keep_range(struct kept_truths *kept, uint32_t tid, uint32_t end, enum truth truth)
+{
+	for (uint32_t next; tid < end; tid = next) {
+		next = (tid / 64 + 1) * 64 < end ? (tid / 64 + 1) * 64 : end;
+		keep_threads(kept, tid / 64, UINT64_MAX >> (64 - (next - tid)) << tid % 64, truth);
+	}
+}
+
 static void ask(const struct values *vs, struct kept_truths *kept, struct thread t, uint32_t node)
 {
 	uint32_t alike, warp = t.tid / 32;
@@ -67,7 +76,7 @@ static void ask(const struct values *vs, struct kept_truths *kept, struct thread
 	if (alike == 32)
 		keep_threads(kept, t.tid / 64, UINT64_C(0xffffffff) << (t.tid & 32), truth);
 	else if (!t.elected)
-		keep_threads(kept, t.tid / 64, UINT64_C(1) << (t.tid % 64), truth);
+		keep_range(kept, t.tid, thread_compare_end(vs, t.tid, node), truth);
 	if (t.elected) {
 		kept->asked_elected |= UINT32_C(1) << warp;
 		kept->yes_elected |= (uint32_t)(truth == TRUTH_YES) << warp;

@@ -423,6 +423,34 @@ enum truth thread_compute(const struct values *vs, struct thread t, uint32_t nod
 	return all;
 }
 
+uint32_t thread_compare_end(const struct values *vs, uint32_t tid, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+	const struct insn *insn = n->kind == NODE_DEF && n->previous == NONE
+					  ? &vs->fn->insns[n->insn]
+					  : NULL;
+	struct look l = look_at(vs, tid, false);
+	bool is_unsigned;
+	uint64_t v;
+
+	if (!insn || insn->op != OP_setp || !l.numbered || insn_source(vs->fn, insn, 2) ||
+		!is_tid(&l, insn_source(vs->fn, insn, 0)) || !source(&l, insn, 1, &v) || l.differs)
+		return tid + 1;
+	struct type type = insn_type(insn, 0);
+	enum compare how = insn_compare(insn, &is_unsigned);
+	int64_t c = type.is_signed && !is_unsigned ? as_signed(v, type.bits)
+						   : (int64_t)cut(v, type.bits);
+
+	if (type.bits < 16 || c < 0 || c >= THREADS_MAX)
+		return tid + 1;
+	/* the outcome changes at c, or behind it, or at both */
+	if (tid < c && how != COMPARE_LE && how != COMPARE_GT)
+		return (uint32_t)c;
+	if (tid <= c && how != COMPARE_LT && how != COMPARE_GE)
+		return (uint32_t)c + 1;
+	return THREADS_MAX;
+}
+
 /* Behind the last thread for which it is the same. */
 static uint32_t end_of(const struct look *l)
 {

@@ -50,20 +50,26 @@ static const struct row rows[] = {
 		"selp.u32 %r3, %r2, 1, %p2;\nsetp.eq.s32 %p1, %r3, 1;\n" STORE, 8, TRUTH_YES, 1},
 };
 
+static uint32_t guard_of_store(const struct unit *unit)
+{
+	uint32_t insn = 0;
+
+	while (unit->fn->insns[insn].guard == NONE)
+		insn++;
+	return unit->values->ssa.guard_of[insn];
+}
+
 static void test_threads_compute(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct unit_text t;
-		uint32_t insn = 0, alike;
+		uint32_t alike;
 
 		unit_text_parse(&t, rows[i].body);
 		unit_text_analyse(&t);
-		while (t.unit.fn->insns[insn].guard == NONE)
-			insn++;
-		const struct values *vs = t.unit.values;
-		enum truth truth = thread_compute(
-			vs, (struct thread){rows[i].tid, false}, vs->ssa.guard_of[insn], &alike);
+		enum truth truth = thread_compute(t.unit.values, (struct thread){rows[i].tid, false},
+			guard_of_store(&t.unit), &alike);
 
 		if (truth != rows[i].truth || alike != rows[i].alike)
 			fail_msg("%s: truth %d for %u threads", rows[i].name, (int)truth, alike);
@@ -71,9 +77,53 @@ static void test_threads_compute(void **state)
 	}
 }
 
+/* In all threads up to there the outcome is that of the first one, and the last bound is all threads. */
+static void check_ends(const char *how, int constant)
+{
+	struct unit_text t;
+	char body[200];
+	uint32_t end = 0, alike;
+
+	snprintf(body, sizeof(body), "mov.u32 %%r1, %%tid.x;\nsetp.%s %%p1, %%r1, %d;\n%s", how,
+		constant, STORE);
+	unit_text_parse(&t, body);
+	unit_text_analyse(&t);
+	const struct values *vs = t.unit.values;
+	uint32_t node = guard_of_store(&t.unit);
+	enum truth first = TRUTH_OPEN;
+
+	for (uint32_t tid = 0, rounds = 0; tid < THREADS_MAX; tid++) {
+		enum truth truth = thread_compute(vs, (struct thread){(uint16_t)tid, false}, node, &alike);
+
+		if (tid == end) {
+			first = truth;
+			end = thread_compare_end(vs, tid, node);
+			if (end <= tid || end > THREADS_MAX || ++rounds > 3)
+				fail_msg("%s %d: %u to %u", how, constant, tid, end);
+		}
+		if (truth == TRUTH_OPEN || truth != first)
+			fail_msg("%s %d: another one in %u", how, constant, tid);
+	}
+	unit_text_free(&t);
+}
+
+static void test_threads_compare_end(void **state)
+{
+	static const char *const how[] = {"eq.s32", "ne.s32", "lt.s32", "le.s32", "gt.s32", "ge.s32",
+		"eq.u32", "ne.u32", "lt.u32", "le.u32", "gt.u32", "ge.u32", "lo.u32", "ls.u32", "hi.u32",
+		"hs.u32"};
+	static const int constants[] = {0, 1, 31, 32, 63, 64, 127, 1022, 1023};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++)
+		for (size_t k = 0; k < sizeof(constants) / sizeof(constants[0]); k++)
+			check_ends(how[i], constants[k]);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_compute)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_compute),
+		cmocka_unit_test(test_threads_compare_end)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
