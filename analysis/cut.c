@@ -51,7 +51,8 @@ uint64_t cut_cost(const struct runs *runs, const uint8_t *have)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t r = 0; r < runs->n; r++)
+	for (uint32_t r = bytes_next(have, runs->n, 0); r < runs->n;
+		r = bytes_next(have, runs->n, r + 1))
 		sum += cut_cost_at(runs, r, have[r]);
 	return sum;
 }
@@ -120,7 +121,7 @@ static bool cut_together(const struct solver *s, const uint32_t *demands, uint32
 		add_run(s, r, width, have);
 	if (maxflow_run(m, source, sink) >= MAXFLOW_INFINITE)
 		return false;
-	maxflow_sink_side(m, sink, side);
+	maxflow_sink_side(m, side);
 	for (uint32_t r = bits_next(any, 0); r < runs->n; r = bits_next(any, r + 1))
 		if (bits_has(side, 2 * r + 1) && !bits_has(side, 2 * r))
 			have[r] |= width;
@@ -263,8 +264,9 @@ static bool too_many_to_prune(const struct runs *runs, const uint8_t *have)
 {
 	uint64_t n = 0;
 
-	for (uint32_t r = 0; r < runs->n; r++)
-		n += have[r] != 0;
+	for (uint32_t r = bytes_next(have, runs->n, 0); r < runs->n;
+		r = bytes_next(have, runs->n, r + 1))
+		n++;
 	return n * runs->n > PRUNE_WORK_MOST;
 }
 
@@ -281,8 +283,9 @@ static void prune(const struct solver *s, struct ids demands, uint8_t *have)
 	for (;;) {
 		uint32_t dearest = NONE;
 
-		for (uint32_t r = 0; r < runs->n; r++)
-			if (have[r] && !bits_has(done, r) &&
+		for (uint32_t r = bytes_next(have, runs->n, 0); r < runs->n;
+			r = bytes_next(have, runs->n, r + 1))
+			if (!bits_has(done, r) &&
 				(dearest == NONE || runs->v[r].cost > runs->v[dearest].cost))
 				dearest = r;
 		if (dearest == NONE || budget_spent(s->budget))
@@ -502,23 +505,32 @@ static void cut_component(
 			improve(&t, v, n);
 		cut_search(s->runs, demands, s->infeasible, t.best, s->arena, s->budget);
 	}
-	for (uint32_t r = 0; r < s->runs->n; r++)
+	for (uint32_t r = bytes_next(t.best, s->runs->n, 0); r < s->runs->n;
+		r = bytes_next(t.best, s->runs->n, r + 1))
 		have[r] |= t.best[r];
+}
+
+static int by_point(const void *a, const void *b)
+{
+	const struct cut_fence *x = a, *y = b;
+
+	return (x->point > y->point) - (x->point < y->point);
 }
 
 static void take(const struct solver *s, const uint8_t *have, struct cut *cut)
 {
 	const struct runs *runs = s->runs;
-	uint8_t *width = ARENA_NEW(s->arena, uint8_t, runs->graph->n + 1);
+	uint32_t cap = 0;
 
-	cut->fences = ARENA_NEW(s->arena, struct cut_fence, runs->n + 1);
 	cut->cost = cut_cost(runs, have);
-	for (uint32_t r = 0; r < runs->n; r++)
-		if (have[r])
-			width[runs->v[r].point] = have[r];
-	for (uint32_t p = 0; p < runs->graph->n; p++)
-		if (width[p])
-			cut->fences[cut->nfences++] = (struct cut_fence){p, width[p]};
+	for (uint32_t r = bytes_next(have, runs->n, 0); r < runs->n;
+		r = bytes_next(have, runs->n, r + 1)) {
+		struct cut_fence one = {runs->v[r].point, have[r]};
+
+		ARENA_PUSH(s->arena, cut->fences, cut->nfences, cap, one);
+	}
+	if (cut->nfences)
+		qsort(cut->fences, cut->nfences, sizeof(*cut->fences), by_point);
 }
 
 void cut_solve(const struct cut_graph *graph, const struct demand *demands, uint32_t ndemands,

@@ -15,10 +15,11 @@ struct half {	       /* of an edge: one way */
 struct maxflow {
 	struct arena *arena;
 	uint32_t nodes;
-	uint32_t *head;	 /* by node: its first edge, or NONE */
-	uint32_t *level; /* by node: distance from the source in this phase */
-	uint32_t *turn;	 /* by node: the edge to try next in this phase */
-	uint32_t *queue, *path;
+	uint32_t *head;		 /* by node: its first edge, or NONE */
+	uint32_t *level;	 /* by node: distance to the sink in this phase, or NONE */
+	uint32_t *turn;		 /* by node: the edge to try next in this phase */
+	uint32_t *queue, nqueue; /* the nodes that have a level */
+	uint32_t *path;
 	struct half *v; /* by edge */
 	uint32_t n, cap;
 };
@@ -34,6 +35,7 @@ struct maxflow *maxflow_new(struct arena *arena, uint32_t nodes)
 	m->turn = ARENA_UNSET(arena, uint32_t, nodes);
 	m->queue = ARENA_UNSET(arena, uint32_t, nodes);
 	m->path = ARENA_UNSET(arena, uint32_t, nodes);
+	memset(m->level, 0xff, sizeof(*m->level) * nodes);
 	maxflow_clear(m);
 	return m;
 }
@@ -58,35 +60,38 @@ void maxflow_edge(struct maxflow *m, uint32_t from, uint32_t to, uint64_t capaci
 	half_edge(m, to, from, 0);
 }
 
-/* Distances from the source over edges with capacity left; false when the sink is out of reach. */
-static bool number_levels(struct maxflow *m, uint32_t source, uint32_t sink)
+static void reach(struct maxflow *m, uint32_t node, uint32_t level)
 {
-	uint32_t first = 0, last = 0;
-
-	memset(m->level, 0xff, sizeof(*m->level) * m->nodes);
-	m->level[source] = 0;
-	m->queue[last++] = source;
-	while (first < last && m->level[sink] == NONE) {
-		uint32_t u = m->queue[first++];
-
-		for (uint32_t e = m->head[u]; e != NONE; e = m->v[e].next) {
-			uint32_t v = m->v[e].to;
-
-			if (!m->v[e].left || m->level[v] != NONE)
-				continue;
-			m->level[v] = m->level[u] + 1;
-			m->queue[last++] = v;
-		}
-	}
-	return m->level[sink] != NONE;
+	m->level[node] = level;
+	m->turn[node] = m->head[node];
+	m->queue[m->nqueue++] = node;
 }
 
-/* The next edge of u that goes one level down, or NONE; skipped ones are not tried again in the
- * phase. */
+/* Distances to the sink over edges with capacity left, up to the source's; false when it is out of
+ * reach. From this side, since there are many sources as a rule, and the cut that is wanted is near
+ * the sink: what is behind it is not looked at again. */
+static bool number_levels(struct maxflow *m, uint32_t source, uint32_t sink)
+{
+	for (uint32_t i = 0; i < m->nqueue; i++)
+		m->level[m->queue[i]] = NONE;
+	m->nqueue = 0;
+	reach(m, sink, 0);
+	for (uint32_t i = 0; i < m->nqueue && m->level[source] == NONE; i++) {
+		uint32_t u = m->queue[i];
+
+		for (uint32_t e = m->head[u]; e != NONE; e = m->v[e].next)
+			if (m->level[m->v[e].to] == NONE && m->v[e ^ 1].left)
+				reach(m, m->v[e].to, m->level[u] + 1);
+	}
+	return m->level[source] != NONE;
+}
+
+/* The next edge of u, which is not the sink, that goes one level down, or NONE; skipped ones are
+ * not tried again in the phase. */
 static uint32_t next_turn(struct maxflow *m, uint32_t u)
 {
 	for (uint32_t e = m->turn[u]; e != NONE; e = m->v[e].next)
-		if (m->v[e].left && m->level[m->v[e].to] == m->level[u] + 1)
+		if (m->v[e].left && m->level[m->v[e].to] == m->level[u] - 1)
 			return m->turn[u] = e;
 	return m->turn[u] = NONE;
 }
@@ -145,31 +150,15 @@ uint64_t maxflow_run(struct maxflow *m, uint32_t source, uint32_t sink)
 {
 	uint64_t flow = 0;
 
-	while (number_levels(m, source, sink)) {
-		memcpy(m->turn, m->head, sizeof(*m->turn) * m->nodes);
+	while (number_levels(m, source, sink))
 		if (!block_flow(m, source, sink, &flow) || flow >= MAXFLOW_INFINITE)
 			return MAXFLOW_INFINITE;
-	}
 	return flow;
 }
 
-void maxflow_sink_side(struct maxflow *m, uint32_t sink, struct bits side)
+void maxflow_sink_side(const struct maxflow *m, struct bits side)
 {
-	uint32_t first = 0, last = 0;
-
 	bits_zero(side);
-	bits_set(side, sink);
-	m->queue[last++] = sink;
-	while (first < last) {
-		uint32_t u = m->queue[first++];
-
-		for (uint32_t e = m->head[u]; e != NONE; e = m->v[e].next) {
-			uint32_t v = m->v[e].to;
-
-			if (!m->v[e ^ 1].left || bits_has(side, v))
-				continue;
-			bits_set(side, v);
-			m->queue[last++] = v;
-		}
-	}
+	for (uint32_t i = 0; i < m->nqueue; i++)
+		bits_set(side, m->queue[i]);
 }

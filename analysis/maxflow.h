@@ -19,6 +19,6 @@ void maxflow_edge(struct maxflow *, uint32_t from, uint32_t to, uint64_t capacit
 /* The value of a maximum flow = the cost of a cheapest cut; MAXFLOW_INFINITE: no finite cut exists.
  */
 uint64_t maxflow_run(struct maxflow *, uint32_t source, uint32_t sink);
-/* After maxflow_run: the nodes that can still reach the sink. The edges into this set from outside
- * are the cheapest cut nearest the sink. */
-void maxflow_sink_side(struct maxflow *, uint32_t sink, struct bits side);
+/* After maxflow_run that told a finite value: the nodes that can still reach the sink. The edges into
+ * this set from outside are the cheapest cut nearest the sink. */
+void maxflow_sink_side(const struct maxflow *, struct bits side);

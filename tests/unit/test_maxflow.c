@@ -63,7 +63,7 @@ static void test_maxflow_equals_the_cheapest_split(void **state)
 		uint64_t flow = maxflow_run(m, 0, NODES - 1), sum = 0;
 
 		assert_int_equal(flow, cheapest_split(capacity));
-		maxflow_sink_side(m, NODES - 1, side);
+		maxflow_sink_side(m, side);
 		for (uint32_t i = 0; i < NODES; i++)
 			for (uint32_t k = 0; k < NODES; k++)
 				if (!bits_has(side, i) && bits_has(side, k))
@@ -91,7 +91,7 @@ static void test_maxflow_without_cut_and_nearest_the_sink(void **state)
 	maxflow_clear(m);
 	maxflow_edge(m, 0, 1, 5), maxflow_edge(m, 1, 2, 5), maxflow_edge(m, 2, 3, MAXFLOW_INFINITE);
 	assert_int_equal(maxflow_run(m, 0, 3), 5);
-	maxflow_sink_side(m, 3, side);
+	maxflow_sink_side(m, side);
 	assert_true(bits_has(side, 2) && !bits_has(side, 1));
 	arena_free(&arena);
 }
