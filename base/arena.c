@@ -251,16 +251,25 @@ void arena_begin(struct arena *stage, struct arena *parent)
 	*stage = (struct arena){.parent = parent, .on_failure = parent->on_failure};
 }
 
-/* Newest first, so that chunks taken one behind the other become one room again. */
+/* Newest first: what was taken one behind the other goes back as one block. */
 void arena_end(struct arena *stage)
 {
+	unsigned char *from = NULL;
+	size_t size = 0;
+
 	while (stage->chunks) {
 		struct arena_chunk *chunk = stage->chunks;
+		size_t whole = sizeof(*chunk) + chunk->size;
+		bool joins = (unsigned char *)chunk + whole == from;
 
 		stage->chunks = chunk->next;
-		SHOW(chunk->bytes, chunk->size);
-		arena_give_back(stage->parent, chunk, sizeof(*chunk) + chunk->size);
+		SHOW(chunk, whole);
+		if (!joins)
+			arena_give_back(stage->parent, from, size);
+		from = (unsigned char *)chunk;
+		size = joins ? size + whole : whole;
 	}
+	arena_give_back(stage->parent, from, size);
 	*stage = (struct arena){0};
 }
 
