@@ -125,7 +125,7 @@ static bool through_stored(struct builder *b, uint32_t call, uint32_t symbol, bo
 		stored |= i >= block->first;
 		if (from->kind == OPERAND_REG)
 			found |= through_register(b, call, i, from, emit);
-		for (uint32_t k = 0; from->kind == OPERAND_LIST && k < from->count; k++) {
+		for (uint32_t k = 0; from->kind == OPERAND_LIST && k < operand_count(from); k++) {
 			const struct operand *part = operand_child(fn, from, k);
 
 			if (part->kind == OPERAND_REG)
@@ -165,7 +165,7 @@ static bool through_memory(struct builder *b, uint32_t call, bool emit)
 			continue;
 		if (from->kind == OPERAND_REG)
 			found |= escapes(b, call, i, from, emit);
-		for (uint32_t k = 0; from->kind == OPERAND_LIST && k < from->count; k++)
+		for (uint32_t k = 0; from->kind == OPERAND_LIST && k < operand_count(from); k++)
 			if (operand_child(fn, from, k)->kind == OPERAND_REG)
 				found |= escapes(b, call, i, operand_child(fn, from, k), emit);
 	}
@@ -194,7 +194,7 @@ static bool through_arguments(struct builder *b, uint32_t call, bool emit)
 	bool found = false;
 
 	link_call_parts(fn, &fn->insns[call], &parts);
-	for (uint32_t i = 0; parts.arguments && i < parts.arguments->count; i++) {
+	for (uint32_t i = 0; parts.arguments && i < operand_count(parts.arguments); i++) {
 		const struct operand *o = operand_child(fn, parts.arguments, i);
 
 		if (o->kind == OPERAND_REG)

@@ -136,7 +136,7 @@ static bool may_make_bool(const struct function *fn, const struct insn *insn)
 		return is_narrow(fn, d0);
 	if (d0->kind != OPERAND_LIST)
 		return true;
-	for (uint32_t k = 0; k < d0->count; k++)
+	for (uint32_t k = 0; k < operand_count(d0); k++)
 		if (is_narrow(fn, operand_child(fn, d0, k)))
 			return true;
 	return false;

@@ -67,7 +67,7 @@ static bool holds(const struct taint *t, const struct operand *o, uint32_t depth
 {
 	if (o->kind == OPERAND_REG)
 		return bits_has(t->held, o->id);
-	for (uint32_t i = 0; depth < 4 && o->kind != OPERAND_MEM && i < o->count; i++)
+	for (uint32_t i = 0; depth < 4 && o->kind != OPERAND_MEM && i < operand_count(o); i++)
 		if (holds(t, operand_child(t->fn, o, i), depth + 1))
 			return true;
 	return false;

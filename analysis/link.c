@@ -97,7 +97,8 @@ static void copy_operands(struct linker *l, const struct function *body, const s
 			o.id += at->labels;
 		else if (o.kind == OPERAND_SYMBOL)
 			o.id = map_symbol(l, at, o.id);
-		o.first += at->operands;
+		else if (operand_has_children(&o))
+			o.first += at->operands;
 		ARENA_PUSH(l->arena, l->fn->operands, l->fn->noperands, l->operands_cap, o);
 	}
 }
@@ -160,7 +161,7 @@ static uint32_t count_plain(const struct function *fn, const struct operand *tup
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; tuple && i < tuple->count; i++)
+	for (uint32_t i = 0; tuple && i < operand_count(tuple); i++)
 		n += operand_child(fn, tuple, i)->kind != OPERAND_SYMBOL;
 	return n;
 }
@@ -185,7 +186,7 @@ static void push_insn(struct linker *l, struct insn insn)
  * then they move nothing: a destination that nobody reads. */
 static void push_moves(struct linker *l, const struct insn *call, const struct operand *tuple)
 {
-	for (uint32_t i = 0; tuple && i < tuple->count; i++) {
+	for (uint32_t i = 0; tuple && i < operand_count(tuple); i++) {
 		const struct operand *o = &l->fn->operands[tuple->first + i];
 
 		if (o->kind == OPERAND_SYMBOL)

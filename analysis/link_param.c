@@ -71,7 +71,7 @@ static uint32_t accessed(const struct params *p, const struct insn *insn, uint32
 	*bracket = insn->op == OP_ld ? 1 : 0;
 	const struct operand *m = insn_operand(p->fn, insn, *bracket);
 
-	if (!m || m->kind != OPERAND_MEM || m->count != 1 || m->indexed || insn->count != 2)
+	if (!m || m->kind != OPERAND_MEM || operand_count(m) != 1 || m->indexed || insn->count != 2)
 		return NONE;
 	return param_of(p, operand_child(p->fn, m, 0));
 }
@@ -92,7 +92,7 @@ static void connect(
 {
 	const struct link_copy *callee = &p->graph->copies[e->callee];
 
-	for (uint32_t i = 0; tuple && i < tuple->count; i++) {
+	for (uint32_t i = 0; tuple && i < operand_count(tuple); i++) {
 		uint32_t f = formal(callee, is_return, i);
 		uint32_t s = param_of(p, operand_child(p->fn, tuple, i));
 
@@ -145,7 +145,7 @@ static void find_strange_uses(struct params *p)
 				continue;
 			if (param_of(p, o) != NONE)
 				p->bad[param_of(p, o)] = true;
-			for (uint32_t c = 0; c < o->count; c++)
+			for (uint32_t c = 0; c < operand_count(o); c++)
 				if (param_of(p, operand_child(p->fn, o, c)) != NONE)
 					p->bad[param_of(p, operand_child(p->fn, o, c))] = true;
 		}
@@ -260,7 +260,7 @@ static void collect_slots(struct params *p)
 		if (s == NONE || !p->calls_of[find(p, s)])
 			continue;
 		const struct operand *m = insn_operand(p->fn, insn, bracket);
-		int64_t offset = m->imm + operand_child(p->fn, m, 0)->imm;
+		int64_t offset = operand_child(p->fn, m, 0)->imm;
 		uint32_t bytes = access_bytes(p, insn), class = find(p, s);
 
 		if (!bytes || offset < 0 || offset > 1 << 20) {
@@ -402,7 +402,7 @@ static void rewrite_accesses(struct params *p)
 		if (s == NONE || !p->calls_of[find(p, s)] || p->bad[find(p, s)])
 			continue;
 		struct operand *m = &p->fn->operands[insn->first + bracket];
-		int64_t offset = m->imm + operand_child(p->fn, m, 0)->imm;
+		int64_t offset = operand_child(p->fn, m, 0)->imm;
 		uint32_t bytes = access_bytes(p, insn);
 		struct slot *slot = slot_of(p, find(p, s), (uint32_t)offset, bytes);
 
@@ -442,9 +442,9 @@ static void fill_moves(
 	const struct link_copy *c = &p->graph->copies[e->callee];
 	uint32_t plain = 0, k = 0;
 
-	for (uint32_t i = 0; tuple && i < tuple->count; i++)
+	for (uint32_t i = 0; tuple && i < operand_count(tuple); i++)
 		plain += operand_child(p->fn, tuple, i)->kind != OPERAND_SYMBOL;
-	for (uint32_t i = 0; plain && i < tuple->count; i++) {
+	for (uint32_t i = 0; plain && i < operand_count(tuple); i++) {
 		if (operand_child(p->fn, tuple, i)->kind == OPERAND_SYMBOL)
 			continue;
 		struct insn *move =
@@ -473,7 +473,7 @@ static void mark_plain_arguments(struct params *p)
 		struct link_call_parts parts;
 
 		link_call_parts(p->fn, &p->fn->insns[e->call], &parts);
-		for (uint32_t k = 0; parts.arguments && k < parts.arguments->count; k++) {
+		for (uint32_t k = 0; parts.arguments && k < operand_count(parts.arguments); k++) {
 			uint32_t f = formal(&p->graph->copies[e->callee], false, k);
 
 			if (f == NONE ||

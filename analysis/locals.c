@@ -57,7 +57,7 @@ static bool holds(const struct locals *l, const struct operand *o, uint32_t dept
 		return true;
 	if (is_local(l, o))
 		return true;
-	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
+	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
 		if (holds(l, operand_child(l->fn, o, i), depth + 1))
 			return true;
 	return false;
@@ -69,7 +69,7 @@ static bool mark(struct locals *l, const struct operand *o)
 
 	if (o->kind == OPERAND_REG && l->fn->regs[o->id].bits > 1 && !l->holds[o->id])
 		changed = l->holds[o->id] = true;
-	for (uint32_t i = 0; o->kind != OPERAND_MEM && i < o->count; i++)
+	for (uint32_t i = 0; o->kind != OPERAND_MEM && i < operand_count(o); i++)
 		changed |= mark(l, operand_child(l->fn, o, i));
 	return changed;
 }
@@ -262,7 +262,7 @@ static bool mentions(
 {
 	if (o->kind == OPERAND_SYMBOL && o->id == symbol)
 		return true;
-	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
+	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
 		if (mentions(l, operand_child(l->fn, o, i), symbol, depth + 1))
 			return true;
 	return false;

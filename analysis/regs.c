@@ -40,10 +40,10 @@ static void collect(const struct function *fn, const struct operand *o, struct a
 		push(arena, list, o->id);
 	if (depth == 4)
 		return;
-	for (uint32_t i = 0; i < o->count; i++) {
+	for (uint32_t i = 0; i < operand_count(o); i++) {
 		const struct operand *child = operand_child(fn, o, i);
 
-		if (child->count)
+		if (operand_count(child))
 			collect(fn, child, arena, list, depth + 1);
 		else if (child->kind == OPERAND_REG)
 			push(arena, list, child->id);

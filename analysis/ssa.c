@@ -60,10 +60,10 @@ static void see_children(struct sights *seen, const struct operand *o, bool def,
 {
 	const struct operand *child = seen->ssa->fn->operands + o->first;
 
-	for (const struct operand *end = child + o->count; child < end; child++) {
+	for (const struct operand *end = child + operand_count(o); child < end; child++) {
 		if (child->kind == OPERAND_REG)
 			see_register(seen, child, def);
-		if (child->count && depth < 4)
+		if (operand_count(child) && depth < 4)
 			see_children(seen, child, def, depth + 1);
 	}
 }
@@ -72,7 +72,7 @@ static void see_operand(struct sights *seen, const struct operand *o, bool def)
 {
 	if (o->kind == OPERAND_REG)
 		see_register(seen, o, def);
-	if (o->count)
+	if (operand_count(o))
 		see_children(seen, o, def, 1);
 }
 

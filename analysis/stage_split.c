@@ -108,7 +108,7 @@ static uint32_t low_half(const struct values *vs, const struct insn *insn)
 {
 	const struct operand *list = insn_source(vs->fn, insn, 0);
 
-	return list && list->kind == OPERAND_LIST && list->count == 2
+	return list && list->kind == OPERAND_LIST && operand_count(list) == 2
 		       ? trips_plain_node(vs, operand_child(vs->fn, list, 0))
 		       : NONE;
 }

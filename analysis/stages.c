@@ -417,7 +417,7 @@ static uint32_t low_half(const struct values *vs, const struct insn *insn)
 {
 	const struct operand *list = insn_source(vs->fn, insn, 0);
 	const struct operand *low =
-		list && list->kind == OPERAND_LIST && list->count == 2 ? operand_child(vs->fn, list, 0)
+		list && list->kind == OPERAND_LIST && operand_count(list) == 2 ? operand_child(vs->fn, list, 0)
 								       : NULL;
 	uint32_t node = trips_plain_node(vs, low);
 

@@ -50,7 +50,7 @@ uint32_t insn_slot(const struct function *fn, const struct insn *insn, uint32_t 
 {
 	const struct operand *d = insn_operand(fn, insn, 0);
 
-	for (uint32_t i = 0; d && i < d->count; i++) {
+	for (uint32_t i = 0; d && i < operand_count(d); i++) {
 		const struct operand *child = operand_child(fn, d, i);
 
 		if (child->kind == OPERAND_REG && child->id == reg)

@@ -147,12 +147,12 @@ static struct value move(const struct operation *op)
 		if (range_is_empty(&v))
 			return v;
 		if (v.base == BASE_DESCRIPTOR)
-			return d->count == 2 ? descriptor_half(vs, &v, op->slot == 1)
-					     : any(op->bits);
+			return operand_count(d) == 2 ? descriptor_half(vs, &v, op->slot == 1)
+						     : any(op->bits);
 		if (!op->slot && op->bits >= 32)
 			return v.base == BASE_PARAM ? range_unsigned(&v, op->bits)
 						    : range_fit(v, op->bits);
-		v = range_unsigned(&v, op->bits * d->count);
+		v = range_unsigned(&v, op->bits * operand_count(d));
 		k = range_constant((int64_t)(op->slot * op->bits));
 		v = range_shr(&v, &k);
 		return range_unsigned(&v, op->bits);
@@ -161,7 +161,7 @@ static struct value move(const struct operation *op)
 		const struct operand *low = operand_child(fn, s, 0),
 				     *high = operand_child(fn, s, 1);
 
-		if (s->count != 2 || (op->bits != 64 && op->bits != 32))
+		if (operand_count(s) != 2 || (op->bits != 64 && op->bits != 32))
 			return any(op->bits);
 		uint32_t half = op->bits / 2;
 		struct value a = evaluate_operand(op->e, op->index, low),

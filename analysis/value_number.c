@@ -195,7 +195,7 @@ static bool list_number(struct values *vs, const struct operand *o, uint64_t *ou
 {
 	uint64_t key[KEY_WORDS] = {0};
 
-	if (o->kind != OPERAND_LIST || o->count > 4) {
+	if (o->kind != OPERAND_LIST || operand_count(o) > 4) {
 		uint32_t n = operand_number(vs, o);
 
 		*invariant &= vs->invariant[n];
@@ -203,7 +203,7 @@ static bool list_number(struct values *vs, const struct operand *o, uint64_t *ou
 		return o->kind != OPERAND_LIST;
 	}
 	key[0] = KEY_INDEXED;
-	for (uint32_t i = 0; i < o->count; i++) {
+	for (uint32_t i = 0; i < operand_count(o); i++) {
 		uint32_t n = operand_number(vs, operand_child(vs->fn, o, i));
 
 		key[i + 2] = n + UINT64_C(1);

@@ -49,7 +49,7 @@ static uint64_t operand_roots(const struct values *vs, const struct operand *o)
 	case OPERAND_LIST: {
 		uint64_t roots = 0;
 
-		for (uint32_t i = 0; i < o->count; i++)
+		for (uint32_t i = 0; i < operand_count(o); i++)
 			roots |= operand_roots(vs, operand_child(vs->fn, o, i));
 		return roots;
 	}

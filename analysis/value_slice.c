@@ -26,7 +26,7 @@ static void need_operand(struct slicer *s, const struct operand *o, uint32_t dep
 		return;
 	if (o->kind == OPERAND_REG)
 		need(s, o->id);
-	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
+	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
 		need_operand(s, operand_child(s->vs->fn, o, i), depth + 1);
 }
 
@@ -177,7 +177,7 @@ static void read_operand(struct uses *uses, const struct operand *o, uint32_t de
 
 	if (o->kind == OPERAND_REG)
 		push_read(uses, uses->vs->ssa.node_of[o - fn->operands]);
-	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
+	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
 		read_operand(uses, operand_child(fn, o, i), depth + 1);
 }
 

@@ -94,7 +94,7 @@ static bool operand_varies(const struct values *vs, const struct operand *o, uin
 
 		return node == NONE || node >= vs->nsolved;
 	}
-	for (uint32_t i = 0; depth < 4 && i < o->count; i++)
+	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
 		if (operand_varies(vs, operand_child(vs->fn, o, i), depth + 1))
 			return true;
 	return false;

@@ -226,18 +226,12 @@ static void print_leaf(const struct function *fn, const struct operand *o, FILE 
 	}
 }
 
-static bool is_composite(const struct operand *o)
-{
-	return o->kind == OPERAND_MEM || o->kind == OPERAND_LIST || o->kind == OPERAND_PAIR ||
-	       o->kind == OPERAND_TUPLE;
-}
-
 void dump_operand(const struct function *fn, const struct operand *operand, FILE *out)
 {
 	struct frame stack[4100];
 	uint32_t depth = 0;
 
-	if (!is_composite(operand)) {
+	if (!operand_has_children(operand)) {
 		print_leaf(fn, operand, out);
 		return;
 	}
@@ -246,7 +240,7 @@ void dump_operand(const struct function *fn, const struct operand *operand, FILE
 	while (depth) {
 		struct frame *frame = &stack[depth - 1];
 
-		if (frame->next == frame->operand->count) {
+		if (frame->next == operand_count(frame->operand)) {
 			fputs(closing(frame->operand), out);
 			depth--;
 			continue;
@@ -254,7 +248,7 @@ void dump_operand(const struct function *fn, const struct operand *operand, FILE
 		fputs(separator(frame->operand, frame->next), out);
 		const struct operand *child = operand_child(fn, frame->operand, frame->next++);
 
-		if (!is_composite(child)) {
+		if (!operand_has_children(child)) {
 			print_leaf(fn, child, out);
 			continue;
 		}

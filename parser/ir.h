@@ -86,10 +86,15 @@ struct operand {
 	bool negated : 1;  /* !p, or -r / -sym in the rare places that allow it */
 	bool indexed : 1;  /* MEM: var[r]: child 0 is SYMBOL, child 1 the index REG (byte offset), then the rest */
 	char component;    /* 'x' 'y' 'z' 'w' 'r' 'g' 'b' 'a', or 0 */
-	uint32_t id;
-	int64_t imm;
+	union {
+		uint32_t id;
+		uint32_t children; /* of MEM, LIST, PAIR, TUPLE: how many; see operand_count() */
+	};
+	union {
+		int64_t imm;       /* REG, IMM, FLOAT, SYMBOL; 0 in the others without children */
+		uint32_t first;    /* children: function->operands[first .. first + children) */
+	};
 	struct span at;
-	uint32_t first, count; /* children: function->operands[first .. first+count) */
 };
 
 struct insn {
@@ -258,11 +263,21 @@ static inline const struct operand *insn_operand(
 	return i < insn->count ? &fn->operands[insn->first + i] : NULL;
 }
 
+static inline bool operand_has_children(const struct operand *operand)
+{
+	return operand->kind >= OPERAND_MEM && operand->kind <= OPERAND_TUPLE;
+}
+
+static inline uint32_t operand_count(const struct operand *operand)
+{
+	return operand_has_children(operand) ? operand->children : 0;
+}
+
 /* Child i of an operand, or NULL. */
 static inline const struct operand *operand_child(
 	const struct function *fn, const struct operand *operand, uint32_t i)
 {
-	return i < operand->count ? &fn->operands[operand->first + i] : NULL;
+	return i < operand_count(operand) ? &fn->operands[operand->first + i] : NULL;
 }
 
 const char *opcode_text(enum opcode);

@@ -54,7 +54,7 @@ void build_group(struct build *b, enum operand_kind kind, uint32_t n, struct spa
 	struct pending *parent = build_push(b, kind, at);
 
 	parent->operand.first = first;
-	parent->operand.count = n;
+	parent->operand.children = n;
 }
 
 /* `call f, (5)`: the grammar took the argument list for an expression in parentheses. */

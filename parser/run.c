@@ -172,7 +172,7 @@ static void group(struct walk *w, const char *begin, enum operand_kind kind, cha
 					  ->operand;
 
 	parent->first = first;
-	parent->count = n;
+	parent->children = n;
 }
 
 static void list(struct walk *w)

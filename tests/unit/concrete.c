@@ -92,12 +92,13 @@ uint64_t concrete_operand(const struct concrete *c, const struct operand *o)
 	case OPERAND_SYMBOL:
 		return concrete_base(c, o->id) + (uint64_t)o->imm;
 	case OPERAND_MEM:
-		return concrete_operand(c, operand_child(c->fn, o, 0)) + (uint64_t)o->imm;
+		return concrete_operand(c, operand_child(c->fn, o, 0));
 	case OPERAND_LIST: {
 		uint64_t v = 0;
 
-		for (uint32_t k = o->count; k-- > 0;)
-			v = v << (64 / o->count) | concrete_operand(c, operand_child(c->fn, o, k));
+		for (uint32_t k = operand_count(o); k-- > 0;)
+			v = v << (64 / operand_count(o)) |
+			    concrete_operand(c, operand_child(c->fn, o, k));
 		return v;
 	}
 	default:
@@ -327,7 +328,7 @@ static enum outcome store(struct concrete *c, const struct insn *insn)
 		/* a generic address that is none of a variable: no program that means something */
 		return insn_has(insn, MOD_shared) || insn_has(insn, MOD_global) ? DONE : STOP;
 	at -= CONCRETE_LOCAL_BASE;
-	for (uint32_t k = 0; k < (list ? data->count : 1); k++, at += bytes) {
+	for (uint32_t k = 0; k < (list ? operand_count(data) : 1); k++, at += bytes) {
 		uint64_t v = concrete_operand(c, list ? operand_child(c->fn, data, k) : data);
 
 		if (at > sizeof(c->local) - bytes)
@@ -347,7 +348,7 @@ static enum outcome load(struct concrete *c, const struct insn *insn)
 	bool is_signed, list = d->kind == OPERAND_LIST;
 	uint32_t bytes = width(insn, 0, &is_signed) / 8;
 
-	for (uint32_t k = 0; k < (list ? d->count : 1); k++, at += bytes) {
+	for (uint32_t k = 0; k < (list ? operand_count(d) : 1); k++, at += bytes) {
 		const struct operand *to = list ? operand_child(c->fn, d, k) : d;
 		uint64_t v = 0;
 
@@ -376,7 +377,7 @@ static enum outcome step(struct concrete *c, uint32_t i)
 		return store(c, insn);
 	if (insn->op == OP_mov && d->kind == OPERAND_LIST) { /* the low part first */
 		v = concrete_operand(c, insn_operand(c->fn, insn, 1));
-		for (uint32_t k = 0; k < d->count; k++) {
+		for (uint32_t k = 0; k < operand_count(d); k++) {
 			uint32_t to = operand_child(c->fn, d, k)->id;
 
 			c->regs[to] = cut(v, c->fn->regs[to].bits);
