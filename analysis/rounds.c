@@ -41,7 +41,7 @@ struct asked { /* whether two registers are other stages of a ring, and under wh
 struct finder {
 	struct unit *unit;
 	struct values *vs;
-	struct stage_sum *sums; /* by access, where it was looked at; n == 0: none */
+	struct stage_sum *sums; /* by access, where it was looked at */
 	bool *looked;
 	struct asked *asked[ASKED_LISTS];
 	struct numbers *numbers[NUMBERS_LISTS];
@@ -62,21 +62,6 @@ static const struct operand *address_of(const struct unit *unit, uint32_t access
 		       : insn_operand(unit->fn, &unit->fn->insns[a->insn], t->operand);
 }
 
-static const struct stage_sum *sum_of(struct finder *f, uint32_t access)
-{
-	struct stage_sum *s = &f->sums[access];
-	const struct access *a = &f->unit->accesses.v[access];
-
-	if (f->looked[access])
-		return s;
-	f->looked[access] = true;
-	if (f->unit->cfg.blocks[f->unit->cfg.block_of[a->insn]].loop_head == NONE ||
-		(a->address.base != BASE_SYMBOL && a->address.base != BASE_DERIVED) ||
-		!stage_sum_of(f->vs, address_of(f->unit, access), s))
-		s->n = 0;
-	return s;
-}
-
 static bool is_descriptor(const struct unit *unit, const struct access *a)
 {
 	return touch_of(unit, a)->extent == EXTENT_WGMMA;
@@ -86,6 +71,46 @@ static bool is_descriptor(const struct unit *unit, const struct access *a)
 static uint32_t descriptor_unit(const struct finder *f, uint32_t async)
 {
 	return is_descriptor(f->unit, &f->unit->accesses.v[async]) ? 16 : 1;
+}
+
+static bool number_within(const struct values *vs, uint32_t node, int64_t *hi, uint32_t *assumptions)
+{
+	struct value v = vs->at[node];
+
+	if (v.base != BASE_NUMBER || v.lo < 0 || v.hi >= SHARED_MOST)
+		return false;
+	*hi = v.hi;
+	*assumptions |= v.assumptions;
+	return true;
+}
+
+/* A stage may go so many bytes on. */
+static bool is_stride(uint64_t bytes)
+{
+	return bytes >= 16 && bytes <= SHARED_MOST;
+}
+
+/* Of an address only the registers that may be the number of a stage. */
+static const struct stage_sum *sum_of(struct finder *f, uint32_t access)
+{
+	struct stage_sum *s = &f->sums[access];
+	const struct access *a = &f->unit->accesses.v[access];
+	uint32_t unit = descriptor_unit(f, access), n = 0, unused = 0;
+	int64_t most;
+
+	if (f->looked[access])
+		return s;
+	f->looked[access] = true;
+	if (f->unit->cfg.blocks[f->unit->cfg.block_of[a->insn]].loop_head == NONE ||
+		(a->address.base != BASE_SYMBOL && a->address.base != BASE_DERIVED) ||
+		!stage_sum_of(f->vs, address_of(f->unit, access), s))
+		s->n = 0;
+	for (uint32_t k = 0; k < s->n; k++)
+		if (is_stride(unit * s->terms[k].factor) &&
+			number_within(f->vs, s->terms[k].node, &most, &unused))
+			s->terms[n++] = s->terms[k];
+	s->n = n;
+	return s;
 }
 
 /* How far an async access may begin below where its operand points: at the start of a row. */
@@ -106,17 +131,6 @@ static void moved_down(const struct finder *f, uint32_t async, int64_t *least, i
 static bool is_near(const struct value *v)
 {
 	return v->lo > -SHARED_MOST && v->hi < SHARED_MOST;
-}
-
-static bool number_within(const struct values *vs, uint32_t node, int64_t *hi, uint32_t *assumptions)
-{
-	struct value v = vs->at[node];
-
-	if (v.base != BASE_NUMBER || v.lo < 0 || v.hi >= SHARED_MOST)
-		return false;
-	*hi = v.hi;
-	*assumptions |= v.assumptions;
-	return true;
 }
 
 /* Where the two begin without their stages lies so near that other stages never overlap. */
@@ -174,26 +188,6 @@ static bool rest_is_near(struct finder *f, uint32_t generic, uint32_t async, con
 	return false;
 }
 
-/* A stage may go so many bytes on. */
-static bool is_stride(uint64_t bytes)
-{
-	return bytes >= 16 && bytes <= SHARED_MOST;
-}
-
-/* Some register of the async access may be the number of a stage. */
-static bool has_stage(struct finder *f, uint32_t async)
-{
-	const struct stage_sum *t = sum_of(f, async);
-	uint32_t unit = descriptor_unit(f, async), unused = 0;
-	int64_t most;
-
-	for (uint32_t k = 0; k < t->n; k++)
-		if (is_stride(unit * t->terms[k].factor) &&
-			number_within(f->vs, t->terms[k].node, &most, &unused))
-			return true;
-	return false;
-}
-
 /* Most pairs of accesses ask about the same few registers. */
 static const struct asked *ask(struct finder *f, uint32_t a, uint32_t b)
 {
@@ -222,7 +216,7 @@ static bool in_other_stages(
 			const struct asked *asked;
 			int64_t m, n;
 
-			if (x == y || !is_stride(factor) || factor != unit * t->terms[k].factor ||
+			if (x == y || factor != unit * t->terms[k].factor ||
 				!number_within(f->vs, x, &m, &rests_on) ||
 				!number_within(f->vs, y, &n, &rests_on) ||
 				!(asked = ask(f, x, y))->differ)
@@ -247,7 +241,7 @@ static void find_pairs(struct finder *f, struct rounds *r, const struct facts *f
 	const struct access *a = &f->unit->accesses.v[async];
 	uint32_t cap = 0;
 
-	if (!row || a->peer || !has_stage(f, async))
+	if (!row || a->peer || !sum_of(f, async)->n)
 		return;
 	for (uint32_t i = 0; i < row->n; i++)
 		for (uint64_t mask = row->mask[i]; mask; mask &= mask - 1) {
