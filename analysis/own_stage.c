@@ -9,40 +9,18 @@
 #include "analysis/own_stage.h"
 
 #include "analysis/flow_state.h"
-#include "analysis/stages.h"
+#include "analysis/stage_place.h"
 
 #include <stdlib.h>
 
-#define OFFSET_MOST (INT64_C(1) << 28) /* no shared memory is larger: sums below it have not wrapped */
-#define STAGES_MOST 4096
 #define STRIDE_MOST (1 << 20)
-#define OBJECT_BYTES 8
-#define NO_NODE (NONE - 1)
-
-/* An address: base + sum, each term a number. */
-struct place {
-	uint8_t base; /* BASE_SYMBOL or BASE_DERIVED with `id` as in struct value; BASE_NUMBER: there is none */
-	uint32_t id;
-	struct stage_sum sum;
-	uint32_t assumptions; /* enum assumption bits on which base and constant rest */
-};
-
-struct stretch { /* bytes [lo, end) behind a base */
-	int64_t lo, end;
-};
-
-struct number { /* of a stage: contents of `node`, which are in a set, plus a constant */
-	uint32_t node; /* NONE: 0 */
-	int64_t lo, hi, plus;
-	uint64_t stride;
-};
 
 /* An async write with the wait in front of it. Stage i: at + i * stride, behind mbarrier wait + 8 * i. */
 struct copy {
 	uint32_t access;
-	struct place at, wait;
-	struct number number; /* node NONE: a stage of its own, written out */
-	uint32_t stride;      /* bytes; 0: not known */
+	struct stage_place at, wait;
+	struct stage_number number; /* node NONE: a stage of its own, written out */
+	uint32_t stride; /* bytes; 0: not known */
 	uint32_t assumptions;
 };
 
@@ -68,7 +46,7 @@ struct walked { /* from one access: sites reached behind a new definition of `no
 
 struct kept { /* an address that was asked for */
 	bool known;
-	struct place place;
+	struct stage_place place;
 };
 
 struct own_stages {
@@ -82,144 +60,6 @@ struct own_stages {
 	struct kept **places;	 /* by access: its first byte */
 };
 
-static const struct operand *address_of(const struct unit *unit, const struct access *access)
-{
-	const struct insn *insn = &unit->fn->insns[access->insn];
-	uint8_t operand = unit->effects[access->insn]->touches[access->touch].operand;
-
-	return operand == UINT8_MAX ? NULL : insn_operand(unit->fn, insn, operand);
-}
-
-/* Constants go into the constant, the variable's address into the base. */
-static bool take_base(const struct values *vs, struct place *p)
-{
-	struct stage_sum *sum = &p->sum;
-	uint32_t n = 0;
-
-	p->base = BASE_NUMBER;
-	p->assumptions = 0;
-	for (uint32_t k = 0; k < sum->n; k++) {
-		const struct value *v = &vs->at[sum->terms[k].node];
-		bool address = v->base == BASE_SYMBOL || v->base == BASE_DERIVED;
-
-		if (address ? v->lo != v->hi || sum->terms[k].factor != 1 || p->base != BASE_NUMBER
-			    : v->base != BASE_NUMBER)
-			return false;
-		if (v->lo != v->hi) {
-			sum->terms[n++] = sum->terms[k];
-			continue;
-		}
-		if (address) {
-			p->base = v->base;
-			p->id = v->id;
-		}
-		sum->constant += sum->terms[k].factor * (uint32_t)(uint64_t)v->lo;
-		p->assumptions |= v->assumptions;
-	}
-	sum->n = n;
-	return p->base != BASE_NUMBER;
-}
-
-/* `node`: the register whose term is wanted; NONE: all of them are. */
-static bool place_of(
-	const struct values *vs, const struct operand *o, uint32_t node, struct place *out)
-{
-	const struct operand *inner = o && o->kind == OPERAND_MEM && !o->indexed
-					      ? operand_child(vs->fn, o, 0)
-					      : o;
-
-	if (inner && inner->kind == OPERAND_SYMBOL && !vs->unsolved) {
-		struct value v = evaluate_operand(
-			(struct evaluation){(struct values *)(uintptr_t)vs, NULL, 0, NULL}, 0, inner);
-
-		*out = (struct place){.base = v.base, .id = v.id, .assumptions = v.assumptions};
-		out->sum.constant = (uint32_t)(uint64_t)v.lo;
-		return (v.base == BASE_SYMBOL || v.base == BASE_DERIVED) && v.lo == v.hi;
-	}
-	return inner && !vs->unsolved && stage_sum_in(vs, o, node, &out->sum) && take_base(vs, out);
-}
-
-/* The operand of `mapa` from which an address in some CTA of the cluster comes, or the address itself. */
-static const struct operand *own_address(const struct values *vs, const struct operand *o)
-{
-	const struct operand *inner = o && o->kind == OPERAND_MEM ? operand_child(vs->fn, o, 0) : o;
-	uint32_t node = trips_plain_node(vs, inner);
-
-	if (node == NONE || vs->ssa.nodes[node].kind != NODE_DEF ||
-		vs->ssa.nodes[node].previous != NONE)
-		return o;
-	const struct insn *insn = &vs->fn->insns[vs->ssa.nodes[node].insn];
-
-	return insn->op == OP_mapa ? insn_source(vs->fn, insn, 0) : o;
-}
-
-static bool object_at(const struct unit *unit, uint32_t insn, struct place *out)
-{
-	uint8_t operand = unit->effects[insn]->mbarrier_operand;
-
-	return operand != UINT8_MAX &&
-	       place_of(unit->values,
-		       own_address(unit->values,
-			       insn_operand(unit->fn, &unit->fn->insns[insn], operand)),
-		       NONE, out);
-}
-
-static bool same_base(const struct place *a, const struct place *b)
-{
-	return a->base == b->base && a->id == b->id;
-}
-
-/* The contents of a node as the number of a stage. */
-static bool number_of(
-	const struct values *vs, uint32_t node, int64_t plus, struct number *out, uint32_t *assumptions)
-{
-	*out = (struct number){.node = node, .plus = plus};
-	if (node == NONE)
-		return true;
-	const struct value *v = &vs->at[node];
-
-	if (v->base != BASE_NUMBER || v->lo < 0 || v->hi > STAGES_MOST)
-		return false;
-	out->lo = v->lo;
-	out->hi = v->hi;
-	out->stride = v->stride;
-	*assumptions |= v->assumptions;
-	return true;
-}
-
-/* The bytes of an access whose first one is the sum without its term `but`. */
-static bool stretch_of(const struct values *vs, const struct place *x, uint32_t but,
-	uint64_t bytes, struct stretch *out, uint32_t *assumptions)
-{
-	int64_t lo = (int32_t)x->sum.constant, hi = lo;
-
-	for (uint32_t k = 0; k < x->sum.n; k++) {
-		const struct value *v = &vs->at[x->sum.terms[k].node];
-		int64_t factor = (int32_t)x->sum.terms[k].factor;
-
-		if (x->sum.terms[k].node == but)
-			continue;
-		if (v->base != BASE_NUMBER || v->lo < -OFFSET_MOST || v->hi > OFFSET_MOST)
-			return false;
-		lo += factor * (factor < 0 ? v->hi : v->lo);
-		hi += factor * (factor < 0 ? v->lo : v->hi);
-		*assumptions |= v->assumptions;
-	}
-	*assumptions |= x->assumptions;
-	if (lo < -OFFSET_MOST || hi > OFFSET_MOST || bytes > (uint64_t)OFFSET_MOST)
-		return false;
-	*out = (struct stretch){lo, hi + (int64_t)bytes};
-	return true;
-}
-
-static uint32_t term_with(const struct place *x, uint32_t factor)
-{
-	for (uint32_t k = 0; k < x->sum.n; k++)
-		if (x->sum.terms[k].factor == factor)
-			return x->sum.terms[k].node;
-	return NONE;
-}
-
 /* ---- copies and their waits ---- */
 
 /* The number of the mbarrier is that of the stage. */
@@ -230,15 +70,15 @@ static bool guards(const struct values *vs, struct copy *copy)
 	if (wait->n > 1)
 		return false;
 	if (!wait->n)
-		return !at->n && number_of(vs, NONE, 0, &copy->number, &copy->assumptions);
-	if (wait->terms[0].factor != OBJECT_BYTES)
+		return !at->n && stage_number_of(vs, NONE, 0, &copy->number, &copy->assumptions);
+	if (wait->terms[0].factor != STAGE_OBJECT_BYTES)
 		return false;
 	for (uint32_t k = 0; k < at->n; k++) {
 		if (at->terms[k].node != wait->terms[0].node)
 			continue;
 		copy->stride = at->terms[k].factor;
 		return copy->stride && copy->stride <= STRIDE_MOST &&
-		       number_of(vs, at->terms[k].node, 0, &copy->number, &copy->assumptions);
+		       stage_number_of(vs, at->terms[k].node, 0, &copy->number, &copy->assumptions);
 	}
 	return false;
 }
@@ -271,14 +111,14 @@ static bool find_copy(const struct flow_setup *s, uint32_t access, struct copy *
 
 	*copy = (struct copy){.access = access};
 	if (a->proxy != PROXY_ASYNC || !a->writes || !s->facts.row[access] ||
-		a->bytes > (uint64_t)OFFSET_MOST)
+		a->bytes > (uint64_t)STAGE_OFFSET_MOST)
 		return false;
 	uint32_t wait = wait_before(s, a->insn);
 
 	copy->assumptions = a->extent_assumptions;
-	return wait != NONE && object_at(s->unit, wait, &copy->wait) &&
-	       place_of(s->unit->values, address_of(s->unit, a),
-		       copy->wait.sum.n == 1 ? copy->wait.sum.terms[0].node : NO_NODE, &copy->at) &&
+	return wait != NONE && stage_object_at(s->unit, wait, &copy->wait) &&
+	       stage_place_of(s->unit->values, stage_address_of(s->unit, a),
+		       copy->wait.sum.n == 1 ? copy->wait.sum.terms[0].node : STAGE_NO_NODE, &copy->at) &&
 	       guards(s->unit->values, copy);
 }
 
@@ -333,31 +173,9 @@ struct own_stages *own_stages_find(const struct flow_setup *setup)
 
 /* ---- numbers that differ ---- */
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
-/* Whatever the two are, and whenever. */
-static bool always_differ(const struct number *i, const struct number *j)
-{
-	int64_t lo = i->lo + i->plus - (j->lo + j->plus);
-	uint64_t step = common_divisor(i->stride, j->stride);
-
-	if (i->hi + i->plus < j->lo + j->plus || j->hi + j->plus < i->lo + i->plus)
-		return true;
-	return step && lo % (int64_t)step;
-}
-
 /* While *root is what it is. */
-static bool differ_now(const struct values *vs, const struct number *i, const struct number *j,
-	uint32_t *root, uint32_t *assumptions)
+static bool differ_now(const struct values *vs, const struct stage_number *i,
+	const struct stage_number *j, uint32_t *root, uint32_t *assumptions)
 {
 	if (i->node == NONE || j->node == NONE)
 		return false;
@@ -393,8 +211,8 @@ struct question { /* does the arrive at `site` hand over the access? */
 	struct own_stages *stages;
 	uint32_t access, site;
 	const struct operand *address;
-	const struct place *whole, *mbarrier; /* of the access */
-	struct place at;  /* the same in the register of its stage, */
+	const struct stage_place *whole, *mbarrier; /* of the access */
+	struct stage_place at;  /* the same in the register of its stage, */
 	bool taken;	  /* once it is there */
 	uint32_t node;	  /* that register, or NONE */
 	uint64_t bytes;
@@ -403,7 +221,7 @@ struct question { /* does the arrive at `site` hand over the access? */
 
 /* Each mbarrier on which it may arrive is that of another copy, which has its place in the same ring. */
 static bool of_other_copies(const struct question *q, const struct copy *copy,
-	const struct number *arrives)
+	const struct stage_number *arrives)
 {
 	int64_t stride = 0;
 	uint64_t step = arrives->stride ? arrives->stride : 1;
@@ -416,9 +234,9 @@ static bool of_other_copies(const struct question *q, const struct copy *copy,
 			const struct copy *other = &q->stages->copies[k];
 			int64_t moved = (int32_t)(other->at.sum.constant - copy->at.sum.constant);
 
-			if (other->number.node != NONE || !same_base(&other->wait, &copy->wait) ||
+			if (other->number.node != NONE || !stage_same_base(&other->wait, &copy->wait) ||
 				(int32_t)(other->wait.sum.constant - copy->wait.sum.constant) !=
-					by * OBJECT_BYTES ||
+					by * STAGE_OBJECT_BYTES ||
 				moved % by || moved / by <= 0 ||
 				(stride && moved / by != stride))
 				continue;
@@ -435,39 +253,39 @@ static bool of_other_copies(const struct question *q, const struct copy *copy,
 /* The address of the access, as a stage of so many bytes and what is added to it. */
 static bool take_stage(struct question *q, uint32_t stride)
 {
-	uint32_t node = term_with(q->whole, stride);
+	uint32_t node = stage_term_with(q->whole, stride);
 
 	if (q->taken && node == q->node)
 		return true;
 	q->node = node;
 	/* with no such register the one that is nowhere in it: the sum stays as short as can be */
-	q->taken = place_of(q->stages->setup->unit->values, q->address,
-		node == NONE ? NO_NODE : node, &q->at);
+	q->taken = stage_place_of(q->stages->setup->unit->values, q->address,
+		node == NONE ? STAGE_NO_NODE : node, &q->at);
 	return q->taken;
 }
 
 /* The number of the mbarrier on which it arrives, counted from that of the copy where its register is 0. */
-static bool arrives_at(struct question *q, const struct copy *copy, struct number *out)
+static bool arrives_at(struct question *q, const struct copy *copy, struct stage_number *out)
 {
 	const struct values *vs = q->stages->setup->unit->values;
 	const struct stage_sum *sum = &q->mbarrier->sum;
 	int64_t apart = (int32_t)(sum->constant - copy->wait.sum.constant);
 
-	if (!sum->n || (sum->n == 1 && sum->terms[0].factor == OBJECT_BYTES))
-		return apart % OBJECT_BYTES == 0 &&
-		       number_of(vs, sum->n ? sum->terms[0].node : NONE, apart / OBJECT_BYTES, out,
+	if (!sum->n || (sum->n == 1 && sum->terms[0].factor == STAGE_OBJECT_BYTES))
+		return apart % STAGE_OBJECT_BYTES == 0 &&
+		       stage_number_of(vs, sum->n ? sum->terms[0].node : NONE, apart / STAGE_OBJECT_BYTES, out,
 			       &q->assumptions);
 	/* a multiple that is no sum: its set says what can be said */
 	const struct value *v = &vs->at[sum->terms[0].node];
 
 	if (sum->n != 1 || sum->terms[0].factor != 1 || v->lo < 0 ||
-		v->hi > STAGES_MOST * OBJECT_BYTES || v->stride % OBJECT_BYTES ||
-		(v->lo + apart) % OBJECT_BYTES)
+		v->hi > STAGE_NUMBER_MOST * STAGE_OBJECT_BYTES || v->stride % STAGE_OBJECT_BYTES ||
+		(v->lo + apart) % STAGE_OBJECT_BYTES)
 		return false;
-	*out = (struct number){.node = NONE,
-		.hi = (v->hi - v->lo) / OBJECT_BYTES,
-		.plus = (v->lo + apart) / OBJECT_BYTES,
-		.stride = v->stride / OBJECT_BYTES};
+	*out = (struct stage_number){.node = NONE,
+		.hi = (v->hi - v->lo) / STAGE_OBJECT_BYTES,
+		.plus = (v->lo + apart) / STAGE_OBJECT_BYTES,
+		.stride = v->stride / STAGE_OBJECT_BYTES};
 	q->assumptions |= v->assumptions;
 	return true;
 }
@@ -477,24 +295,24 @@ static bool other_stage(struct question *q, const struct copy *copy, uint8_t *ve
 {
 	const struct values *vs = q->stages->setup->unit->values;
 	const struct access *a = &q->stages->setup->unit->accesses.v[copy->access];
-	struct number arrives, touches;
-	struct stretch mine, its;
+	struct stage_number arrives, touches;
+	struct stage_stretch mine, its;
 	uint32_t root;
 
-	if (!same_base(&copy->wait, q->mbarrier) || !arrives_at(q, copy, &arrives))
+	if (!stage_same_base(&copy->wait, q->mbarrier) || !arrives_at(q, copy, &arrives))
 		return false;
 	q->assumptions |= copy->assumptions | q->mbarrier->assumptions;
 	if (copy->number.node == NONE) {
-		const struct number itself = {.node = NONE};
+		const struct stage_number itself = {.node = NONE};
 
-		return always_differ(&arrives, &itself) && of_other_copies(q, copy, &arrives);
+		return stage_numbers_differ(&arrives, &itself) && of_other_copies(q, copy, &arrives);
 	}
 	if (arrives.lo + arrives.plus < copy->number.lo || arrives.hi + arrives.plus > copy->number.hi)
 		return false; /* no mbarrier of this ring */
-	if (!take_stage(q, copy->stride) || !same_base(&copy->at, &q->at) ||
-		!number_of(vs, q->node, 0, &touches, &q->assumptions) ||
-		!stretch_of(vs, &q->at, q->node, q->bytes, &mine, &q->assumptions) ||
-		!stretch_of(vs, &copy->at, copy->number.node, a->bytes, &its, &q->assumptions))
+	if (!take_stage(q, copy->stride) || !stage_same_base(&copy->at, &q->at) ||
+		!stage_number_of(vs, q->node, 0, &touches, &q->assumptions) ||
+		!stage_stretch_of(vs, &q->at, q->node, q->bytes, &mine, &q->assumptions) ||
+		!stage_stretch_of(vs, &copy->at, copy->number.node, a->bytes, &its, &q->assumptions))
 		return false;
 	int64_t stride = copy->stride, first = (mine.lo - its.end) / stride - 1,
 		last = (mine.end - its.lo) / stride + 1;
@@ -504,7 +322,7 @@ static bool other_stage(struct question *q, const struct copy *copy, uint8_t *ve
 	for (touches.plus = first; touches.plus <= last; touches.plus++) {
 		if (its.lo + touches.plus * stride >= mine.end ||
 			its.end + touches.plus * stride <= mine.lo ||
-			always_differ(&touches, &arrives))
+			stage_numbers_differ(&touches, &arrives))
 			continue;
 		if (!differ_now(vs, &touches, &arrives, &root, &q->assumptions) ||
 			!same_round(q->stages, q->access, q->site, root))
@@ -548,32 +366,32 @@ static bool meets(const struct flow_setup *s, uint32_t access, uint32_t async)
 }
 
 /* NULL: it is of no ring. */
-static const struct place *mbarrier_of(struct own_stages *stages, uint32_t site)
+static const struct stage_place *mbarrier_of(struct own_stages *stages, uint32_t site)
 {
 	const struct unit *unit = stages->setup->unit;
 	struct kept *kept = stages->objects[site];
 
 	if (!kept) {
 		kept = stages->objects[site] = ARENA_NEW(unit->arena, struct kept, 1);
-		bool known = object_at(
+		bool known = stage_object_at(
 			unit, stages->setup->handoffs.sites[site].insn, &kept->place);
 
 		for (uint32_t k = 0; known && k < stages->ncopies && !kept->known; k++)
-			kept->known = same_base(&stages->copies[k].wait, &kept->place);
+			kept->known = stage_same_base(&stages->copies[k].wait, &kept->place);
 	}
 	return kept->known ? &kept->place : NULL;
 }
 
 /* NULL: it is not known. */
-static const struct place *place_kept(struct own_stages *stages, uint32_t access)
+static const struct stage_place *place_kept(struct own_stages *stages, uint32_t access)
 {
 	const struct unit *unit = stages->setup->unit;
 	struct kept *kept = stages->places[access];
 
 	if (!kept) {
 		kept = stages->places[access] = ARENA_NEW(unit->arena, struct kept, 1);
-		kept->known = place_of(unit->values,
-			address_of(unit, &unit->accesses.v[access]), NONE, &kept->place);
+		kept->known = stage_place_of(unit->values,
+			stage_address_of(unit, &unit->accesses.v[access]), NONE, &kept->place);
 	}
 	return kept->known ? &kept->place : NULL;
 }
@@ -586,7 +404,7 @@ static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, 
 	struct question q;
 	uint8_t verdict = VERDICT_HOLDS_ALL;
 
-	if (g->cp_async || g->st_async || g->call || g->bytes > (uint64_t)OFFSET_MOST)
+	if (g->cp_async || g->st_async || g->call || g->bytes > (uint64_t)STAGE_OFFSET_MOST)
 		return VERDICT_HANDS_OVER;
 	q.mbarrier = mbarrier_of(stages, site);
 	q.whole = q.mbarrier ? place_kept(stages, access) : NULL;
@@ -595,7 +413,7 @@ static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, 
 	q.stages = stages;
 	q.access = access;
 	q.site = site;
-	q.address = address_of(unit, g);
+	q.address = stage_address_of(unit, g);
 	q.bytes = g->bytes;
 	q.taken = false;
 	q.assumptions = ASSUME_OWN_STAGE | q.whole->assumptions | g->extent_assumptions;
