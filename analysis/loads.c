@@ -114,6 +114,7 @@ static void liveness(struct loads *l)
 	struct arena *arena = l->unit->arena;
 	uint32_t nregs = l->tracked.n;
 	struct bits live = bits_new(arena, nregs);
+	bool *dirty = ARENA_UNSET(arena, bool, cfg->n); /* more is live behind the block than it has seen */
 
 	if ((uint64_t)nregs * (cfg->n + l->nasked) > LIVENESS_LIMIT)
 		return;
@@ -123,15 +124,23 @@ static void liveness(struct loads *l)
 		l->live_out[b] = bits_new(arena, nregs);
 	for (uint32_t i = 0; i < l->nasked; i++)
 		l->live_at[i] = bits_new(arena, nregs);
+	memset(dirty, true, cfg->n);
 	for (bool changed = true; changed && !budget_spent(l->unit->budget);) {
 		changed = false;
 		for (uint32_t b = cfg->n; b-- > 0;) {
 			const struct block *block = &cfg->blocks[b];
 
+			if (!dirty[b])
+				continue;
+			dirty[b] = false;
 			bits_copy(live, l->live_out[b]);
 			live_through(l, block, live);
-			for (uint32_t i = 0; i < block->pred.n; i++)
-				changed |= bits_or(l->live_out[block->pred.v[i]], live);
+			for (uint32_t i = 0; i < block->pred.n; i++) {
+				uint32_t p = block->pred.v[i];
+
+				if (bits_or(l->live_out[p], live))
+					changed = dirty[p] = true;
+			}
 		}
 	}
 }
