@@ -388,27 +388,26 @@ static bool add_term(struct stage_sum *sum, uint32_t node, uint32_t factor)
 static bool add_node(
 	const struct values *, struct stage_sum *, uint32_t node, uint32_t factor, uint32_t depth);
 
-static bool add_source(const struct values *vs, struct stage_sum *sum, const struct insn *insn,
-	uint32_t k, uint32_t factor, uint32_t depth)
-{
-	const struct operand *o = insn_source(vs->fn, insn, k);
-	uint32_t c;
+struct term { /* a constant, or a whole register */
+	uint32_t node; /* or NONE */
+	uint32_t constant;
+};
 
-	if (constant(vs, insn, k, &c)) {
-		sum->constant += factor * c;
+static bool term_of(const struct values *vs, const struct insn *insn, uint32_t k, struct term *out)
+{
+	out->node = NONE;
+	if (constant(vs, insn, k, &out->constant))
 		return true;
-	}
-	return add_node(vs, sum, trips_plain_node(vs, o), factor, depth);
+	out->node = source(vs, insn, k);
+	return out->node != NONE;
 }
 
-/* All its sources are constants or whole registers, as far as they count. */
-static bool has_plain(const struct values *vs, const struct insn *insn, uint32_t from, uint32_t n)
+static bool add(const struct values *vs, struct stage_sum *sum, const struct term *term,
+	uint32_t factor, uint32_t depth)
 {
-	uint32_t c;
-
-	for (uint32_t k = from; k < n; k++)
-		if (!constant(vs, insn, k, &c) && source(vs, insn, k) == NONE)
-			return false;
+	if (term->node != NONE)
+		return add_node(vs, sum, term->node, factor, depth);
+	sum->constant += factor * term->constant;
 	return true;
 }
 
@@ -433,11 +432,10 @@ static bool is_whole(struct type t)
 static bool add_definition(const struct values *vs, struct stage_sum *sum, const struct insn *insn,
 	uint32_t factor, uint32_t depth, bool *plain)
 {
-	bool product = !insn_has(insn, MOD_hi);
-	uint32_t c;
+	struct term x, y, z;
 
 	*plain = false;
-	if (!is_whole(insn_type(insn, 0)) || insn_has(insn, MOD_sat) || !depth ||
+	if (!depth || !is_whole(insn_type(insn, 0)) || insn_has(insn, MOD_sat) ||
 		insn_operand(vs->fn, insn, 0)->kind != OPERAND_REG) {
 		*plain = true;
 		return true;
@@ -447,31 +445,32 @@ static bool add_definition(const struct values *vs, struct stage_sum *sum, const
 	case OP_LINK_MOV:
 		if (low_half(vs, insn) != NONE)
 			return add_node(vs, sum, low_half(vs, insn), factor, depth - 1);
-		if (!has_plain(vs, insn, 0, 1))
+		if (!term_of(vs, insn, 0, &x))
 			break;
-		return add_source(vs, sum, insn, 0, factor, depth - 1);
+		return add(vs, sum, &x, factor, depth - 1);
 	case OP_cvt:
-		if (!is_whole(insn_type(insn, 1)) || !has_plain(vs, insn, 0, 1))
+		if (!is_whole(insn_type(insn, 1)) || !term_of(vs, insn, 0, &x))
 			break;
-		return add_source(vs, sum, insn, 0, factor, depth - 1);
+		return add(vs, sum, &x, factor, depth - 1);
 	case OP_add:
 	case OP_sub:
-		if (!has_plain(vs, insn, 0, 2))
+		if (!term_of(vs, insn, 0, &x) || !term_of(vs, insn, 1, &y))
 			break;
-		return add_source(vs, sum, insn, 0, factor, depth - 1) &&
-		       add_source(vs, sum, insn, 1, insn->op == OP_add ? factor : 0 - factor,
-			       depth - 1);
+		return add(vs, sum, &x, factor, depth - 1) &&
+		       add(vs, sum, &y, insn->op == OP_add ? factor : 0 - factor, depth - 1);
 	case OP_shl:
-		if (!has_plain(vs, insn, 0, 1) || !constant(vs, insn, 1, &c) || c > 31)
+		if (!term_of(vs, insn, 0, &x) || !term_of(vs, insn, 1, &y) || y.node != NONE ||
+			y.constant > 31)
 			break;
-		return add_source(vs, sum, insn, 0, factor << c, depth - 1);
+		return add(vs, sum, &x, factor << y.constant, depth - 1);
 	case OP_mul:
 	case OP_mad:
-		if (!product || !has_plain(vs, insn, 0, 1) || !constant(vs, insn, 1, &c) ||
-			(insn->op == OP_mad && !has_plain(vs, insn, 2, 3)))
+		if (insn_has(insn, MOD_hi) || !term_of(vs, insn, 0, &x) ||
+			!term_of(vs, insn, 1, &y) || y.node != NONE ||
+			(insn->op == OP_mad && !term_of(vs, insn, 2, &z)))
 			break;
-		return add_source(vs, sum, insn, 0, factor * c, depth - 1) &&
-		       (insn->op == OP_mul || add_source(vs, sum, insn, 2, factor, depth - 1));
+		return add(vs, sum, &x, factor * y.constant, depth - 1) &&
+		       (insn->op == OP_mul || add(vs, sum, &z, factor, depth - 1));
 	default:
 		break;
 	}
