@@ -226,15 +226,9 @@ static struct value finish(struct value like, wide lo, wide hi, uint64_t stride,
 	return like;
 }
 
-struct value range_fit(struct value v, uint32_t bits)
+struct value range_spread(const struct value *v, uint32_t bits)
 {
-	if (v.base != BASE_NUMBER || bits >= 63)
-		return v;
-	uint64_t size = UINT64_C(1) << bits;
-
-	if ((uint64_t)v.hi - (uint64_t)v.lo < size || (v.assumptions & ASSUME_NO_WRAP))
-		return v;
-	return spread(&v, 0, (int64_t)(size - 1), bits);
+	return spread(v, 0, (int64_t)((UINT64_C(1) << bits) - 1), bits);
 }
 
 /* Flags that two joined or combined sets have together. */

@@ -38,8 +38,16 @@ uint64_t range_gcd(uint64_t, uint64_t);
 /* As a plain number in [0, 2^bits) or [-2^(bits-1), 2^(bits-1)). */
 struct value range_unsigned(const struct value *, uint32_t bits);
 struct value range_signed(const struct value *, uint32_t bits);
+struct value range_spread(const struct value *, uint32_t bits);
 /* Brings an over-long set back to the width. */
-struct value range_fit(struct value, uint32_t bits);
+static inline struct value range_fit(struct value v, uint32_t bits)
+{
+	if (v.base != BASE_NUMBER || bits >= 63 ||
+		(uint64_t)v.hi - (uint64_t)v.lo < UINT64_C(1) << bits ||
+		(v.assumptions & ASSUME_NO_WRAP))
+		return v;
+	return range_spread(&v, bits);
+}
 
 struct value range_join(const struct value *, const struct value *, uint32_t bits);
 /* What is left of a set that also lies in [lo, hi], or without one number. */

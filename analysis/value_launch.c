@@ -111,13 +111,16 @@ bool launch_find_alignment(struct values *vs)
 
 	if (vs->dynamic_shared == NONE || !(vs->options->assume & ASSUME_ALIGNED_TMA))
 		return false;
-	for (uint32_t i = 0; i < vs->fn->ninsns; i++)
+	for (uint32_t n = 0; n < vs->cfg->active.n; n++) {
+		uint32_t i = vs->cfg->active.v[n];
+
 		for (uint32_t k = 0;
 			vs->cfg->block_of[i] != NONE && k < vs->cfg->effects[i]->ntouches; k++) {
 			uint32_t log2 = evidence_of(vs, i, &vs->cfg->effects[i]->touches[k]);
 
 			best = log2 > best ? log2 : best;
 		}
+	}
 	uint32_t align = function_symbol(vs->fn, vs->dynamic_shared)->align;
 
 	if (UINT32_C(1) << best <= align)

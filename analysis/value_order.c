@@ -38,8 +38,8 @@ static uint32_t guard_at(const struct circles *c, uint32_t branch)
 	return guard < c->n ? guard : NO_EDGE;
 }
 
-/* The k-th vertex that a vertex depends on. */
-static uint32_t edge(const struct circles *c, uint32_t v, uint32_t k)
+/* The k-th vertex that a vertex depends on by what holds where it stands. */
+static uint32_t condition(const struct circles *c, uint32_t v, uint32_t k)
 {
 	const struct values *vs = c->vs;
 
@@ -50,14 +50,9 @@ static uint32_t edge(const struct circles *c, uint32_t v, uint32_t k)
 		       : k == 1 ? condition_at(c, vs->cfg->blocks[b].idom)
 				: LAST_EDGE;
 	}
-	uint32_t reads = vs->read_at[v + 1] - vs->read_at[v];
-
-	if (k < reads)
-		return vs->reads[vs->read_at[v] + k];
 	const struct node *n = &vs->ssa.nodes[v];
 	const struct block *block = &vs->cfg->blocks[n->block];
 
-	k -= reads;
 	if (n->kind == NODE_DEF && k == 0)
 		return condition_at(c, n->block);
 	if (n->kind != NODE_PHI || k / 2 >= block->pred.n)
@@ -65,6 +60,26 @@ static uint32_t edge(const struct circles *c, uint32_t v, uint32_t k)
 	uint32_t from = block->pred.v[k / 2];
 
 	return k % 2 ? guard_at(c, context_branch(vs, from)) : condition_at(c, from);
+}
+
+/* The next vertex that it depends on and that is in no circle yet, or LAST_EDGE. */
+static uint32_t next_edge(struct circles *c, uint32_t v)
+{
+	const struct values *vs = c->vs;
+	uint32_t first = v < c->n ? vs->read_at[v] : 0, reads = v < c->n ? vs->read_at[v + 1] - first : 0;
+
+	while (c->next[v] < reads) {
+		uint32_t to = vs->reads[first + c->next[v]++];
+
+		if (!c->circle[to])
+			return to;
+	}
+	for (;;) {
+		uint32_t to = condition(c, v, c->next[v]++ - reads);
+
+		if (to == LAST_EDGE || (to != NO_EDGE && !c->circle[to]))
+			return to;
+	}
 }
 
 static void close_circle(struct circles *c, uint32_t v)
@@ -88,7 +103,7 @@ static void walk(struct circles *c, uint32_t root)
 			c->open[c->nopen++] = v;
 			c->path[depth++] = v;
 		}
-		uint32_t to = edge(c, v, c->next[v]++);
+		uint32_t to = next_edge(c, v);
 
 		if (to == LAST_EDGE) {
 			if (c->least[v] == c->number[v])
@@ -97,11 +112,11 @@ static void walk(struct circles *c, uint32_t root)
 				return;
 			to = v;
 			v = c->path[depth - 1];
-		} else if (to != NO_EDGE && !c->number[to]) {
+		} else if (!c->number[to]) {
 			v = to;
 			continue;
 		}
-		if (to != NO_EDGE && !c->circle[to] && c->least[to] < c->least[v])
+		if (!c->circle[to] && c->least[to] < c->least[v])
 			c->least[v] = c->least[to];
 	}
 }
@@ -178,6 +193,11 @@ void solver_order(struct solver *s)
 		at[i + 1] += at[i];
 	s->order = ARENA_UNSET(vs->arena, uint32_t, c.n + 1);
 	s->rank = ARENA_UNSET(vs->arena, uint32_t, c.n + 1);
+	s->circle = ARENA_UNSET(vs->arena, uint32_t, c.n + 1);
+	s->circle[c.n] = c.n;
+	for (uint32_t i = 1; i <= c.ncircles; i++)
+		for (uint32_t rank = at[i]; rank < at[i + 1]; rank++)
+			s->circle[rank] = at[i];
 	for (uint32_t k = 0; k < c.n; k++) {
 		uint32_t node = vs->order[k], rank = at[c.circle[node]]++;
 

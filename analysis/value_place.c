@@ -93,7 +93,7 @@ static bool becomes_same(struct evaluation e, uint32_t node)
 {
 	struct values *vs = e.values;
 
-	if (!vs->same || !vs->steady[node] || !e.depth || (e.fuel && !*e.fuel))
+	if (!vs->same || vs->steady[node] != STEADY || !e.depth || (e.fuel && !*e.fuel))
 		return false;
 	e.depth--;
 	for (uint32_t i = vs->read_at[node]; i < vs->read_at[node + 1]; i++) {
@@ -106,6 +106,38 @@ static bool becomes_same(struct evaluation e, uint32_t node)
 			return false;
 	}
 	return vs->same[node] = true;
+}
+
+/* Under what holds in its own block, too: what it reads is no more restricted there than it was to the solver. */
+static bool is_same_here(struct evaluation e, uint32_t node)
+{
+	struct values *vs = e.values;
+	uint32_t control = vs->control[vs->ssa.nodes[node].block];
+
+	if (!vs->same || !vs->steady[node] || control == NONE || !e.depth || (e.fuel && !*e.fuel) ||
+		vs->places->of_block[control] != e.context)
+		return false;
+	e.depth--;
+	for (uint32_t i = vs->read_at[node]; i < vs->read_at[node + 1]; i++) {
+		uint32_t read = vs->reads[i];
+
+		if (!node_is_computed(vs, read))
+			continue;
+		struct value v = place_register(e, read),
+			     known = context_apply(e.context, read, vs->at[read]);
+
+		if (memcmp(&v, &known, sizeof(v)) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* What a definition gives that gives `at' again. */
+static struct value restricted(const struct values *vs, const struct context *context, uint32_t node)
+{
+	struct value v = context_apply(context, node, vs->at[node]);
+
+	return range_is_empty(&v) ? v : range_meet(&v, &vs->at[node], node_bits(vs, node));
 }
 
 struct value place_register(struct evaluation e, uint32_t node)
@@ -128,7 +160,8 @@ struct value place_register(struct evaluation e, uint32_t node)
 	if (nowhere && becomes_same(e, node))
 		return vs->at[node];
 	uint32_t cuts = vs->cuts;
-	struct value v = evaluate_under(e, node);
+	struct value v = !nowhere && is_same_here(e, node) ? restricted(vs, context, node)
+							   : evaluate_under(e, node);
 
 	if (nowhere && cuts == vs->cuts && vs->same && memcmp(&v, &vs->at[node], sizeof(v)) == 0)
 		vs->same[node] = true;

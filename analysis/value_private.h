@@ -87,6 +87,12 @@ struct kept_input { /* what came into a phi along one way */
 	uint32_t looked; /* 1 + clock of the values from which, or 0 */
 };
 
+enum steady { /* from `at' of what it reads a node gives `at' again */
+	STEADY_NOT,
+	STEADY_HERE, /* under what holds in its block */
+	STEADY	     /* and under no condition */
+};
+
 #define RESIDUES_LISTS 64
 
 struct values {
@@ -135,7 +141,7 @@ struct values {
 	uint32_t *trip_of;  /* by node: index of its trip, or NONE */
 	uint32_t *counters; /* by block: the trip of a counter of this head, or NONE */
 	bool narrowing;	    /* the solver has a solution and makes it better */
-	bool *steady; /* by node: from `at' of what it reads, under no condition, it gives `at'; NULL: ask */
+	uint8_t *steady; /* by node: enum steady; NULL: not known */
 	bool *same;   /* by node: known to give `at' under no condition */
 	bool *plain;	   /* by instruction: known to have no form of value_lockstep.c */
 	uint32_t *entry;    /* by block: the branch that is its one way in, or NONE */

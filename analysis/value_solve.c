@@ -152,6 +152,8 @@ static void set(struct solver *s, uint32_t node, const struct value *v)
 	vs->changed[node] = ++vs->clock;
 	context_outdate(vs, node);
 	s->vs->fresh[node] = vs->clock;
+	if (s->circle[s->rank[node]] < s->unsettled)
+		s->unsettled = s->circle[s->rank[node]];
 }
 
 static struct value evaluate_anew(struct solver *s, uint32_t node)
@@ -179,14 +181,15 @@ static struct value evaluate(struct solver *s, uint32_t node, bool stale)
 static bool grow(struct solver *s, uint32_t node)
 {
 	struct values *vs = s->vs;
-	struct value old = vs->at[node];
-
-	refresh(s, node);
-	struct value v = evaluate(s, node, true);
+	struct value old = vs->at[node], v = evaluate(s, node, true);
 	uint32_t bits = node_bits(vs, node);
 
-	if (range_subset(&v, &old, bits))
+	if (!range_is_empty(&old))
+		bits_set(s->loose, s->rank[node]);
+	if (range_subset(&v, &old, bits)) {
+		refresh(s, node);
 		return false;
+	}
 	if (!range_is_empty(&old)) {
 		v = values_join(vs, &old, &v, bits);
 		if (s->changes[node] < 255)
@@ -201,8 +204,10 @@ static bool grow(struct solver *s, uint32_t node)
 		} else if (s->changes[node] > 40) {
 			v = solver_lose_bounds(&v, bits);
 		}
-		if (range_subset(&v, &old, bits))
+		if (range_subset(&v, &old, bits)) {
+			refresh(s, node);
 			return false;
+		}
 	}
 	set(s, node, &v);
 	return true;
@@ -237,18 +242,39 @@ static bool settle(struct solver *s)
 	return any;
 }
 
-/* Marks what is to be evaluated. Definitions come behind those that they read, so one pass brings them up to
- * date; phis read what is behind them, too. */
+/* Marks what is to be evaluated, of the nodes from one rank up to another. Definitions come behind those that
+ * they read, so one pass brings them up to date; phis read what is behind them, too. */
+static void mark_stale(struct solver *s, uint32_t from, uint32_t to)
+{
+	const struct node *nodes = s->vs->ssa.nodes;
+
+	for (uint32_t r = from; r < to; r++)
+		if (nodes[s->order[r]].kind != NODE_PHI && is_stale(s, s->order[r]))
+			bits_set(s->dirty, r);
+	for (uint32_t r = from; r < to; r++)
+		if (nodes[s->order[r]].kind == NODE_PHI && is_stale(s, s->order[r]))
+			bits_set(s->dirty, r);
+}
+
+/* Nothing depends on what comes behind it, but for the rest of its circle. */
 static void begin_sweep(struct solver *s)
 {
-	struct values *vs = s->vs;
+	uint32_t from = s->unsettled;
 
-	for (uint32_t r = 0; r < vs->nsolved; r++)
-		if (vs->ssa.nodes[s->order[r]].kind != NODE_PHI && is_stale(s, s->order[r]))
-			bits_set(s->dirty, r);
-	for (uint32_t r = 0; r < vs->nsolved; r++)
-		if (vs->ssa.nodes[s->order[r]].kind == NODE_PHI && is_stale(s, s->order[r]))
-			bits_set(s->dirty, r);
+	s->unsettled = s->vs->nsolved;
+	mark_stale(s, from, s->vs->nsolved);
+}
+
+/* What is in no circle was evaluated when all that it depends on had settled. */
+static void sweep_circles(struct solver *s)
+{
+	s->unsettled = s->vs->nsolved;
+	for (uint32_t r = 0, end; r < s->vs->nsolved; r = end) {
+		for (end = r + 1; s->circle[end] == r; end++)
+			;
+		if (end > r + 1)
+			mark_stale(s, r, end);
+	}
 }
 
 /* Grows everything to a set that evaluation maps into itself. */
@@ -256,7 +282,9 @@ static void ascend(struct solver *s)
 {
 	for (uint32_t r = 0; r < s->vs->nsolved; r++)
 		bits_set(s->dirty, r);
-	while (settle(s) && !s->vs->budget->spent)
+	settle(s);
+	sweep_circles(s);
+	while (!s->vs->budget->spent && settle(s))
 		begin_sweep(s);
 }
 
@@ -296,15 +324,15 @@ static bool narrow(struct solver *s)
 		changed = false;
 		if (round) /* else nothing but the bounded ones is stale: all has settled */
 			begin_sweep(s);
-		for (uint32_t r = 0; r < vs->nsolved; r++) {
+		for (uint32_t r = round ? bits_next(s->dirty, 0) : 0; r < vs->nsolved; r++) {
 			uint32_t node = s->order[r];
 			/* nothing becomes stale before something changes */
 			bool stale = changed ? is_stale(s, node) : bits_has(s->dirty, r);
 
 			bits_clear(s->dirty, r);
-			/* the meet with what was evaluated before was taken a round ago */
-			if ((round && !stale) || range_is_empty(&vs->at[node]) ||
-				budget_spent(vs->budget))
+			/* the meet with what was evaluated before is there, or was taken a round ago */
+			if ((!stale && (round || !bits_has(s->loose, r))) ||
+				range_is_empty(&vs->at[node]) || budget_spent(vs->budget))
 				continue;
 			changed |= shrink(s, node, stale);
 		}
@@ -326,15 +354,16 @@ static bool restricts_reads(const struct values *vs, const struct context *here,
 	return false;
 }
 
-/* From the values of the nodes that it reads, and under no condition, the node gives what it has: that is what
- * it gave the last time, looking no further, where no condition was about what it reads. */
-static bool is_steady(const struct solver *s, const struct context *here, uint32_t node)
+/* What the node has is what it gave the last time from the same values, looking no further than to what it reads. */
+static enum steady steady_of(const struct solver *s, const struct context *here, uint32_t node)
 {
 	const struct values *vs = s->vs;
 
-	return (s->shallow[node] || looks_at_bits(vs, node)) && !range_is_empty(&vs->at[node]) &&
-	       memcmp(&s->last[node], &vs->at[node], sizeof(*vs->at)) == 0 &&
-	       !bits_has(s->dirty, s->rank[node]) && !restricts_reads(vs, here, node);
+	if ((!s->shallow[node] && !looks_at_bits(vs, node)) || range_is_empty(&vs->at[node]) ||
+		memcmp(&s->last[node], &vs->at[node], sizeof(*vs->at)) != 0 ||
+		bits_has(s->dirty, s->rank[node]))
+		return STEADY_NOT;
+	return restricts_reads(vs, here, node) ? STEADY_HERE : STEADY;
 }
 
 static void find_steady(struct solver *s)
@@ -343,7 +372,7 @@ static void find_steady(struct solver *s)
 	const struct context *here = NULL;
 	uint32_t block = NONE;
 
-	vs->steady = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
+	vs->steady = ARENA_NEW(vs->arena, uint8_t, vs->nsolved + 1);
 	vs->same = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
 	for (uint32_t r = 0; r < vs->nsolved; r++) {
 		uint32_t node = vs->order[r];
@@ -352,7 +381,7 @@ static void find_steady(struct solver *s)
 			block = vs->ssa.nodes[node].block;
 			here = context_of_block(vs, block);
 		}
-		vs->steady[node] = is_steady(s, here, node);
+		vs->steady[node] = (uint8_t)steady_of(s, here, node);
 	}
 	bits_zero(s->dirty);
 }
@@ -370,11 +399,13 @@ static void solve_all(struct solver *s)
 		s->capped[i] = false;
 		s->looked[i] = 0;
 	}
+	bits_zero(s->loose);
 	for (uint32_t i = 0; i < s->ninputs; i++)
 		vs->kept_inputs[i].looked = 0;
 	vs->cached = NULL;
 	vs->places = NULL;
-	vs->steady = vs->same = NULL;
+	vs->steady = NULL;
+	vs->same = NULL;
 	ascend(s);
 	if (vs->budget->spent) {
 		/* what is there may not cover everything yet: know nothing */
@@ -406,7 +437,9 @@ static void give_back(struct solver *s)
 	s->vs->fresh = NULL;
 	ARENA_GIVE_BACK(arena, s->capped, n);
 	ARENA_GIVE_BACK(arena, s->changes, n);
+	ARENA_GIVE_BACK(arena, s->loose.words, s->loose.nwords);
 	ARENA_GIVE_BACK(arena, s->dirty.words, s->dirty.nwords);
+	ARENA_GIVE_BACK(arena, s->circle, n);
 	ARENA_GIVE_BACK(arena, s->rank, n);
 	ARENA_GIVE_BACK(arena, s->order, n);
 }
@@ -428,6 +461,7 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	context_find_controls(vs);
 	solver_order(&s);
 	s.dirty = bits_new(arena, vs->nsolved + 1);
+	s.loose = bits_new(arena, vs->nsolved + 1);
 	s.changes = ARENA_NEW(arena, uint8_t, vs->nsolved + 1);
 	s.capped = ARENA_NEW(arena, bool, vs->nsolved + 1);
 	vs->changed = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);

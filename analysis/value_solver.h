@@ -9,7 +9,10 @@
 struct solver {
 	struct values *vs;
 	uint32_t *order, *rank; /* nodes in order of evaluation and back */
+	uint32_t *circle;	/* by rank: that of the first node of the circle that it is in */
+	uint32_t unsettled;	/* rank before which nothing has changed since the last sweep */
 	struct bits dirty;	/* by rank */
+	struct bits loose;	/* by rank: may have more than it gave the last time */
 	uint8_t *changes;	/* by node */
 	bool *capped;		/* by node: a counter that is assumed not to wrap */
 	bool has_thresholds; /* they are collected, in order */
