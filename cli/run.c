@@ -326,6 +326,13 @@ static void close_run(struct run_state *run)
 		complain(run, error);
 }
 
+/* Where only a status is asked for, nobody reads where fences would go. */
+static void leave_out_plan(struct run_state *run)
+{
+	if (run->settings->mode == MODE_CHECK && !run->report.out)
+		run->options.fix = 0;
+}
+
 static uint32_t threads_of(const struct settings *settings)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -342,6 +349,7 @@ int run_files(const struct settings *settings)
 	settings_select(settings, &run.options);
 	if (open_baselines(&run) && inputs_collect(settings, &run.inputs) && compare_files(&run) &&
 		open_report(&run)) {
+		leave_out_plan(&run);
 		progress_start(&run.progress, settings, run.inputs.n, run.inputs.bytes);
 		if (!pool_run(&pool, run.inputs.n, threads_of(settings)))
 			complain(&run, "out of memory");
