@@ -254,6 +254,10 @@ static void add_unknown(struct items *items)
 
 void items_collect(struct items *items)
 {
+	const struct analysis_view *view = items->view;
+
+	items->cap = view->flow->nedges + view->nchecks + 2 * view->audit->nfences; /* or few more */
+	items->v = ARENA_UNSET(view->unit->arena, struct item, items->cap);
 	add_edges(items);
 	add_fences(items);
 	add_checks(items);
