@@ -41,9 +41,10 @@ static bool may_be_rounded(const struct values *vs, const struct operand *o)
 
 	if (node == NONE || vs->ssa.nodes[node].kind != NODE_DEF)
 		return false;
-	uint32_t op = vs->fn->insns[vs->ssa.nodes[node].insn].op;
+	const struct insn *insn = &vs->fn->insns[vs->ssa.nodes[node].insn];
+	const struct operand *from = insn_source(vs->fn, insn, 0);
 
-	return op == OP_mov || op == OP_sub;
+	return insn->op == OP_sub || (insn->op == OP_mov && from && from->kind == OPERAND_REG);
 }
 
 /* What a definition gives depends on no more than the values of the nodes that it reads and what holds where

@@ -42,6 +42,9 @@ static const struct row rows[] = {
 		TID "shr.u32 %r1, %r0, 5;\nsetp.ne.s32 %p0, %r1, 2;\nshl.b32 %r7, %r0, 2;\n@%p0 "
 		    "bra L;\n" STORE "L: ret;",
 		"tile+[256,380]/4"},
+	{"a number that is made behind a test",
+		TID "setp.ge.u32 %p0, %r0, 8;\n@%p0 bra E;\nshl.b32 %r7, %r0, 4;\n" STORE "E: ret;",
+		"tile+[0,112]/16"},
 	{"not being the first role does too",
 		TID "shr.u32 %r1, %r0, 5;\nsetp.eq.s32 %p0, %r1, 0;\nshl.b32 %r7, %r0, 2;\n@%p0 "
 		    "bra L;\n" STORE "L: ret;",
@@ -291,6 +294,43 @@ static const struct pair pairs[] = {
 		true, 0},
 };
 
+/* A definition that is said to give what it has, evaluated again from the solution. */
+static void check_steady(struct values *vs, const char *name, uint32_t *n)
+{
+	for (uint32_t node = 0; node < vs->nsolved; node++) {
+		struct constraint room[CONTEXT_MAX];
+		struct context context = {.v = room};
+
+		if (!vs->steady || vs->steady[node] == STEADY_NOT)
+			continue;
+		if (vs->steady[node] == STEADY_HERE)
+			context_at_block(vs, vs->ssa.nodes[node].block, &context);
+		context_begin(vs, &context, 0);
+		struct value v =
+			evaluate_definition((struct evaluation){vs, &context, 0, NULL}, node);
+
+		if (memcmp(&v, &vs->at[node], sizeof(v)) != 0)
+			fail_msg("%s: node %u is not steady", name, node);
+		++*n;
+	}
+}
+
+static void test_value_is_steady_where_it_says_so(void **state)
+{
+	uint32_t n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct unit_text t;
+
+		unit_text_parse(&t, rows[i].body);
+		unit_text_analyse(&t);
+		check_steady((struct values *)(uintptr_t)t.unit.values, rows[i].name, &n);
+		unit_text_free(&t);
+	}
+	assert_true(n > 200);
+}
+
 static void test_access_overlap_says_what_rules_out(void **state)
 {
 	(void)state;
@@ -525,6 +565,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_value_uniform_race_free_says_what_loads_share),
 		cmocka_unit_test(test_value_prints_what_is_known),
+		cmocka_unit_test(test_value_is_steady_where_it_says_so),
 		cmocka_unit_test(test_access_overlap_says_what_rules_out),
 		cmocka_unit_test(test_access_through_a_rank_mask_may_be_a_peers),
 		cmocka_unit_test(test_value_uniform_says_what_threads_share),
