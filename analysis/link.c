@@ -22,7 +22,6 @@ struct linker {
 	struct function *fn; /* out->fn */
 	uint32_t insns_cap, operands_cap, regs_cap, symbols_cap, labels_cap, tables_cap, locs_cap;
 	uint32_t pragmas_cap, hints_cap, returns_cap, unknown_cap, calls_cap;
-	uint32_t scopes;		/* numbers of `{ }` blocks given out */
 	const struct function **parsed; /* by function of the module */
 	uint32_t *shared;		/* by function: the copy that late calls share, or NONE */
 	uint32_t *locs_at;		/* by function: where its .loc entries are, or NONE */
@@ -53,7 +52,7 @@ static const struct function *body_of(struct linker *l, uint32_t function)
 }
 
 struct offsets { /* what a copy's own numbers are shifted by */
-	uint32_t operands, regs, labels, tables, locs, scopes;
+	uint32_t operands, regs, labels, tables, locs;
 	const uint32_t *symbols, *insns;
 };
 
@@ -226,7 +225,6 @@ static struct insn final_return(const struct function *body)
 		.opcode_at = {end, end},
 		.insert_at = end,
 		.op = OP_ret,
-		.word = NONE,
 		.guard = NONE,
 		.loc = NONE};
 }
@@ -238,7 +236,6 @@ static void copy_insns(struct linker *l, const struct function *body, const stru
 		struct link_call_parts p = {0};
 
 		insn.first += at->operands;
-		insn.scope += at->scopes;
 		insn.origin = body->index;
 		insn.context = l->ncopies - 1;
 		if (insn.guard != NONE)
@@ -254,16 +251,6 @@ static void copy_insns(struct linker *l, const struct function *body, const stru
 		push_insn(l, insn);
 		push_moves(l, &insn, &returns);
 	}
-}
-
-static uint32_t scopes_of(const struct function *body)
-{
-	uint32_t n = 1;
-
-	for (uint32_t i = 0; i < body->ninsns; i++)
-		if (body->insns[i].scope >= n)
-			n = body->insns[i].scope + 1;
-	return n;
 }
 
 static void find_returns(struct linker *l, struct link_copy *c)
@@ -291,7 +278,6 @@ static uint32_t copy_body(struct linker *l, const struct function *body, uint32_
 		.regs = l->fn->nregs,
 		.labels = l->fn->nlabels,
 		.tables = l->fn->ntables,
-		.scopes = l->scopes,
 		.symbols = c.symbols,
 		.insns = number_insns(l, body)};
 
@@ -301,7 +287,6 @@ static uint32_t copy_body(struct linker *l, const struct function *body, uint32_
 	copy_tables(l, body, &at);
 	copy_notes(l, body, &at);
 	copy_insns(l, body, &at);
-	l->scopes += scopes_of(body);
 	l->copies[l->ncopies - 1].ninsns = l->fn->ninsns - c.first_insn;
 	find_returns(l, &l->copies[l->ncopies - 1]);
 	return l->ncopies - 1;

@@ -416,8 +416,9 @@ static uint32_t low_half(const struct values *vs, const struct insn *insn)
 {
 	const struct operand *list = insn_source(vs->fn, insn, 0);
 	const struct operand *low =
-		list && list->kind == OPERAND_LIST && operand_count(list) == 2 ? operand_child(vs->fn, list, 0)
-								       : NULL;
+		list && list->kind == OPERAND_LIST && operand_count(list) == 2
+			? operand_child(vs->fn, list, 0)
+			: NULL;
 	uint32_t node = trips_plain_node(vs, low);
 
 	return node != NONE && node_bits(vs, node) == 32 ? node : NONE;

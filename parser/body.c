@@ -220,7 +220,6 @@ static struct opcode_entry split(struct build *b, struct slice text)
 	const char *dot = memchr(text.text, '.', text.size);
 	size_t size = dot ? (size_t)(dot - text.text) : text.size;
 	struct opcode_entry entry = {
-		.word = name_id(b, (struct slice){text.text, size}),
 		.op = (uint16_t)opcode_find(text.text, size),
 	};
 	uint16_t n = 0;
@@ -341,12 +340,9 @@ void build_instruction(struct build *b, struct span at)
 		.opcode_at = b->opcode_at,
 		.insert_at = b->pragma_begin != NONE ? b->pragma_begin : at.begin,
 		.op = entry->op,
-		.word = entry->word,
 		.guard = b->guarded ? guard_reg(b) : NONE,
 		.guard_negated = b->guarded && b->guard_negated,
 		.loc = b->loc,
-		.depth = scope_depth(&b->scope),
-		.scope = scope_current(&b->scope),
 		.origin = b->fn->index};
 
 	insn.mods = all_mods(b, entry, &insn.nmods);

@@ -46,7 +46,6 @@ struct header { /* of the function or prototype at hand */
 };
 
 struct opcode_entry { /* one spelling of an opcode, looked up once per function */
-	uint32_t word;
 	uint16_t op, nmods;
 	const uint16_t *mods;
 };

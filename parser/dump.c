@@ -265,8 +265,9 @@ void dump_insn(const struct function *fn, const struct insn *insn, FILE *out)
 		fputc(' ', out);
 	}
 	if (insn->op == OP_UNKNOWN) {
-		fputs("unknown:", out);
-		print_name(fn->module, insn->word, out);
+		const char *word = fn->module->source->text + insn->opcode_at.begin;
+
+		fprintf(out, "unknown:%.*s", (int)strcspn(word, ". \t\r\n\f/"), word);
 	} else {
 		fputs(opcode_text(insn->op), out);
 	}

@@ -105,13 +105,10 @@ struct insn {
 	uint16_t op;           /* enum opcode */
 	uint16_t nmods;
 	const uint16_t *mods;  /* enum modifier, in order of the text */
-	uint32_t word;         /* name id of the opcode's first word (for OP_UNKNOWN) */
 	uint32_t guard;        /* register of @p, or NONE */
 	bool guard_negated;    /* @!p */
 	uint32_t first, count; /* top-level operands: function->operands[first .. first+count) */
 	uint32_t loc;          /* index into function->locs of the .loc in force, or NONE */
-	uint32_t depth;        /* `{` nesting inside the body; the body's own block is 0 */
-	uint32_t scope;        /* id of the innermost `{ }` block */
 	uint32_t origin;       /* function index in the module (differs from the root's after linking) */
 	uint32_t context;      /* call context number; 0: the root itself */
 };

@@ -46,19 +46,9 @@ static uint32_t local_of(struct scope *scope, uint32_t name)
 void scope_open(struct scope *scope)
 {
 	struct open_block block = {
-		scope->nscopes++, scope->nbindings, scope->nopen_labels, scope->nreferences};
+		scope->nbindings, scope->nopen_labels, scope->nreferences};
 
 	ARENA_PUSH(scope->arena, scope->blocks, scope->nblocks, scope->blocks_cap, block);
-}
-
-uint32_t scope_depth(const struct scope *scope)
-{
-	return scope->nblocks - 1;
-}
-
-uint32_t scope_current(const struct scope *scope)
-{
-	return scope->blocks[scope->nblocks - 1].scope;
 }
 
 static void settle(

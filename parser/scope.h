@@ -52,7 +52,6 @@ struct reference { /* a name that a label may still settle */
 };
 
 struct open_block {
-	uint32_t scope;				  /* its id */
 	uint32_t nbindings, nlabels, nreferences; /* when it was opened */
 };
 
@@ -73,7 +72,7 @@ struct scope {
 	uint32_t nopen_labels, open_labels_cap, nhidden_labels, hidden_labels_cap;
 	struct open_block *blocks;
 	uint32_t nblocks, blocks_cap;
-	uint32_t nscopes, nranges;
+	uint32_t nranges;
 	bool digit_prefixes;  /* a range's prefix ends in a digit: `%r1<4>` */
 	uint32_t regs_cap, labels_cap;
 };
@@ -89,8 +88,6 @@ void scope_open(struct scope *);
 void scope_close(struct scope *, uint32_t **table_entries);
 /* Nothing is looked up any more. */
 void scope_end(struct scope *);
-uint32_t scope_depth(const struct scope *);   /* 0: the body's own block */
-uint32_t scope_current(const struct scope *); /* id of the innermost block */
 void scope_add_reg(
 	struct scope *, const char *text, size_t size, enum modifier type, uint8_t vector);
 /* A register that no name leads to. */

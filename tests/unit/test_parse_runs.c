@@ -24,9 +24,9 @@ static char *dump_body(const struct function *fn)
 
 	dump_function(fn, out);
 	for (uint32_t i = 0; i < fn->ninsns; i++)
-		fprintf(out, "%u-%u %u-%u %u %u\n", fn->insns[i].at.begin, fn->insns[i].at.end,
+		fprintf(out, "%u-%u %u-%u %u\n", fn->insns[i].at.begin, fn->insns[i].at.end,
 			fn->insns[i].opcode_at.begin, fn->insns[i].opcode_at.end,
-			fn->insns[i].insert_at, fn->insns[i].scope);
+			fn->insns[i].insert_at);
 	for (uint32_t i = 0; i < fn->noperands; i++)
 		fprintf(out, "%u-%u %u %u\n", fn->operands[i].at.begin, fn->operands[i].at.end,
 			fn->operands[i].kind, fn->operands[i].id);
