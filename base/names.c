@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts to small integers, by a table of hashes and ids that is open addressed and at most half
- * full. A look-up touches a slot, and an entry and its text where the whole hash is the same: with
- * hundreds of thousands of names each is a cache miss. Entries live in blocks that never move. Each
- * id also carries marks for the stage that is at work on the file (what does this name mean here?):
- * a mark counts only when it was made since the last names_forget, so forgetting all of them costs
- * nothing.
+ * Texts to small integers, by uthash. Entries live in blocks that never move, since the hash links
+ * point at them; `blocks` finds the entry of an id. Each id also carries marks for the stage that
+ * is at work on the file (what does this name mean here?): a mark counts only when it was made
+ * since the last names_forget, so forgetting all of them costs nothing.
  */
 #include "base/names.h"
 
@@ -14,22 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256, FIRST_SLOTS = 512 };
+#define HASH_NONFATAL_OOM 1
+#define HASH_FUNCTION(key, size, hash) ((hash) = hash_bytes((key), (size)))
+#define HASH_INITIAL_NUM_BUCKETS 256U
+#define HASH_INITIAL_NUM_BUCKETS_LOG2 8U
+#include <uthash.h>
+
+enum { BLOCK = 256 };
 
 struct entry {
 	const char *text;
-	uint32_t size;
+	uint32_t size, id;
 	uint32_t epoch[NAMES_MARKS], mark[NAMES_MARKS];
-};
-
-struct slot {
-	uint32_t hash;
-	uint32_t number; /* 1 + id; 0: free */
+	UT_hash_handle hh;
 };
 
 struct names {
-	struct slot *slots;
-	uint32_t mask; /* one less than how many there are, a power of two */
+	struct entry *table;
 	struct entry **blocks;
 	uint32_t n, nblocks, epoch;
 	struct made *made;
@@ -55,7 +54,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 }
 
 /* Eight bytes at a time: names run to kilobytes, and every register of the text passes here. */
-static uint32_t hash_bytes(const char *p, size_t size)
+static unsigned hash_bytes(const char *p, size_t size)
 {
 	uint64_t hash = size;
 	size_t rest = size;
@@ -68,29 +67,23 @@ static uint32_t hash_bytes(const char *p, size_t size)
 		hash = mix(hash, (uint64_t)(unsigned char)p[0] << 16 |
 					 (uint64_t)(unsigned char)p[rest / 2] << 8 |
 					 (unsigned char)p[rest - 1]);
-	return (uint32_t)(hash ^ hash >> 32);
+	return (unsigned)(hash ^ hash >> 32);
 }
 
 struct names *names_new(void)
 {
 	struct names *names = calloc(1, sizeof(*names));
 
-	if (!names)
-		return NULL;
-	names->epoch = 1;
-	names->mask = FIRST_SLOTS - 1;
-	names->slots = calloc(FIRST_SLOTS, sizeof(*names->slots));
-	if (names->slots)
-		return names;
-	free(names);
-	return NULL;
+	if (names)
+		names->epoch = 1;
+	return names;
 }
 
 void names_free(struct names *names)
 {
 	if (!names)
 		return;
-	free(names->slots);
+	HASH_CLEAR(hh, names->table);
 	for (uint32_t i = 0; i < names->nblocks; i++)
 		free(names->blocks[i]);
 	free(names->blocks);
@@ -126,63 +119,23 @@ static bool add_block(struct names *names)
 	return true;
 }
 
-/* The slot of the text, or the free one where it belongs. */
-static struct slot *find_slot(
-	const struct names *names, const char *text, size_t size, uint32_t hash)
-{
-	for (uint32_t i = hash & names->mask;; i = (i + 1) & names->mask) {
-		struct slot *slot = &names->slots[i];
-
-		if (!slot->number)
-			return slot;
-		if (slot->hash != hash)
-			continue;
-		const struct entry *entry = entry_of(names, slot->number - 1);
-
-		if (entry->size == size && memcmp(entry->text, text, size) == 0)
-			return slot;
-	}
-}
-
-static bool add_slots(struct names *names)
-{
-	uint32_t mask = 2 * names->mask + 1;
-	struct slot *slots = calloc((size_t)mask + 1, sizeof(*slots));
-
-	if (!slots)
-		return false;
-	for (uint32_t k = 0; k <= names->mask; k++) {
-		uint32_t i = names->slots[k].hash & mask;
-
-		if (!names->slots[k].number)
-			continue;
-		while (slots[i].number)
-			i = (i + 1) & mask;
-		slots[i] = names->slots[k];
-	}
-	free(names->slots);
-	names->slots = slots;
-	names->mask = mask;
-	return true;
-}
-
 uint32_t names_add(struct names *names, const char *text, size_t size)
 {
-	uint32_t hash = hash_bytes(text, size);
-	struct slot *slot = find_slot(names, text, size, hash);
+	struct entry *entry;
+	unsigned hash;
 
-	if (slot->number)
-		return slot->number - 1;
+	HASH_VALUE(text, size, hash);
+	HASH_FIND_BYHASHVALUE(hh, names->table, text, size, hash, entry);
+	if (entry)
+		return entry->id;
 	if (names->n == names->nblocks * BLOCK && !add_block(names))
 		return NONE;
-	*entry_of(names, names->n) = (struct entry){.text = text, .size = (uint32_t)size};
-	*slot = (struct slot){hash, ++names->n};
-	if (names->n > names->mask / 2 && !add_slots(names)) {
-		*slot = (struct slot){0};
-		names->n--;
+	entry = entry_of(names, names->n);
+	*entry = (struct entry){.text = text, .size = (uint32_t)size, .id = names->n};
+	HASH_ADD_KEYPTR_BYHASHVALUE(hh, names->table, entry->text, size, hash, entry);
+	if (!entry->hh.tbl)
 		return NONE;
-	}
-	return names->n - 1;
+	return names->n++;
 }
 
 uint32_t names_add_copy(struct names *names, const char *text, size_t size)
@@ -218,9 +171,10 @@ uint32_t names_add_numbered(struct names *names, const char *text, size_t size, 
 
 uint32_t names_find(const struct names *names, const char *text, size_t size)
 {
-	const struct slot *slot = find_slot(names, text, size, hash_bytes(text, size));
+	struct entry *entry;
 
-	return slot->number ? slot->number - 1 : NONE;
+	HASH_FIND(hh, names->table, text, size, entry);
+	return entry ? entry->id : NONE;
 }
 
 struct slice names_text(const struct names *names, uint32_t id)
