@@ -433,7 +433,7 @@ static bool is_whole(struct type t)
 static bool add_definition(const struct values *vs, struct stage_sum *sum, const struct insn *insn,
 	uint32_t factor, uint32_t depth, bool *plain)
 {
-	struct term x, y, z;
+	struct term x = {NONE, 0}, y = x, z = x;
 
 	*plain = false;
 	if (!depth || !is_whole(insn_type(insn, 0)) || insn_has(insn, MOD_sat) ||
