@@ -235,6 +235,7 @@ static bool of_other_copies(const struct question *q, const struct copy *copy,
 			int64_t moved = (int32_t)(other->at.sum.constant - copy->at.sum.constant);
 
 			if (other->number.node != NONE || !stage_same_base(&other->wait, &copy->wait) ||
+				!stage_same_base(&other->at, &copy->at) ||
 				(int32_t)(other->wait.sum.constant - copy->wait.sum.constant) !=
 					by * STAGE_OBJECT_BYTES ||
 				moved % by || moved / by <= 0 ||
