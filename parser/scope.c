@@ -269,50 +269,61 @@ static void double_range_regs(struct scope *scope)
 	ARENA_GIVE_BACK(scope->arena, old, n);
 }
 
-/* The register of that number, made when first named. */
-static uint32_t hashed_range_reg(struct scope *scope, const struct binding *range, uint32_t number)
+static uint32_t new_range_reg(struct scope *scope, const struct binding *range, uint32_t number)
 {
-	struct range_reg *place = range_reg_place(scope, range->id, number);
-
-	if (place->reg)
-		return place->reg - 1;
-	uint32_t reg = new_reg(scope, (struct reg){.name = scope->locals[range->local].name,
-					      .number = number,
-					      .type = range->type,
-					      .bits = range->bits,
-					      .vector = range->vector});
-
-	*place = (struct range_reg){range->id, number, reg + 1};
-	if (++scope->nrange_regs == 1u << (scope->range_regs_bits - 1))
-		double_range_regs(scope);
-	return reg;
+	return new_reg(scope, (struct reg){.name = scope->locals[range->local].name,
+				      .number = number,
+				      .type = range->type,
+				      .bits = range->bits,
+				      .vector = range->vector});
 }
 
 /* Numbers are mostly dense, so that a table of them pays; it grows with the questions that it would have
- * answered. */
-static void keep_by_number(
-	struct scope *scope, struct binding *range, uint32_t number, uint32_t reg)
+ * answered. Whether it has a place for the number. */
+static bool keeps_number(struct scope *scope, struct binding *range, uint32_t number)
 {
-	if (number >= range->nregs && range->nasked++ > number / 16) {
+	if (number >= range->nregs && ++range->nasked > number / 16) {
 		uint32_t n = 2 * range->nregs > number ? 2 * range->nregs : number + 1;
 
 		range->regs = arena_grow(scope->arena, range->regs,
 			range->nregs * sizeof(*range->regs), n * sizeof(*range->regs));
 		range->nregs = n;
 	}
-	if (number < range->nregs)
-		range->regs[number] = reg + 1;
+	return number < range->nregs;
 }
 
+/* The register of a number that the table has no place for, or had none for when it was first named. */
+static uint32_t hashed_range_reg(
+	struct scope *scope, struct binding *range, uint32_t number, bool kept)
+{
+	struct range_reg *place = range_reg_place(scope, range->id, number);
+
+	if (place->reg)
+		return place->reg - 1;
+	uint32_t reg = new_range_reg(scope, range, number);
+
+	if (kept)
+		return reg;
+	*place = (struct range_reg){range->id, number, reg + 1};
+	range->nhashed++;
+	if (++scope->nrange_regs == 1u << (scope->range_regs_bits - 1))
+		double_range_regs(scope);
+	return reg;
+}
+
+/* The register of that number, made when first named. */
 static uint32_t range_reg(struct scope *scope, uint32_t binding, uint32_t number)
 {
 	struct binding *range = &scope->bindings[binding];
 
 	if (number < range->nregs && range->regs[number])
 		return range->regs[number] - 1;
-	uint32_t reg = hashed_range_reg(scope, range, number);
+	bool kept = keeps_number(scope, range, number);
+	uint32_t reg = kept && !range->nhashed ? new_range_reg(scope, range, number)
+					       : hashed_range_reg(scope, range, number, kept);
 
-	keep_by_number(scope, range, number, reg);
+	if (kept)
+		range->regs[number] = reg + 1;
 	return reg;
 }
 

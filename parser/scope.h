@@ -20,8 +20,8 @@ struct binding {
 	uint32_t id;	   /* register, symbol; a range: its own number */
 	/* of a range: */
 	uint64_t count;
-	uint32_t *regs; /* [number], one more than the id; 0: ask range_regs */
-	uint32_t nregs, nasked;
+	uint32_t *regs; /* [number], one more than the id; 0: not named yet, or one of the `nhashed` in range_regs */
+	uint32_t nregs, nasked, nhashed;
 };
 
 struct local_name { /* what a name means here and now */

@@ -13,7 +13,7 @@
 
 #include "parser/scope.h"
 
-enum { ROUNDS = 3000, STEPS = 60, DEPTH = 6 };
+enum { ROUNDS = 2000, STEPS = 200, DEPTH = 6 };
 
 static const char *const PREFIXES[] = {"%r", "%rd", "p", "%r1", "%rdlong", "a_name_that_is_long", "_", "$", "R2D"};
 static const char *const NUMBERS[] = {"0", "1", "5", "05", "00", "12", "012", "99", "4096", "99999", "1000000",
@@ -42,6 +42,7 @@ struct model {
 	uint32_t nseen;
 	char texts[STEPS * 4][64]; /* names.c views them */
 	uint32_t ntexts;
+	bool few;
 	uint64_t state;
 };
 
@@ -52,6 +53,12 @@ static uint32_t below(struct model *m, uint32_t n)
 }
 
 #define PICK(m, v) (v)[below((m), sizeof(v) / sizeof(*(v)))]
+
+/* In half of the rounds there are few, each with many registers. */
+static const char *prefix(struct model *m)
+{
+	return m->few ? PREFIXES[below(m, 2)] : PICK(m, PREFIXES);
+}
 
 /* Whether the declaration has the name, and as what number. */
 static bool has(const struct declared *d, const char *text, uint32_t *number)
@@ -74,7 +81,7 @@ static const char *new_text(struct model *m)
 {
 	char *text = m->texts[m->ntexts++];
 
-	snprintf(text, sizeof(m->texts[0]), "%s%s", PICK(m, PREFIXES), PICK(m, NUMBERS));
+	snprintf(text, sizeof(m->texts[0]), "%s%s", prefix(m), PICK(m, NUMBERS));
 	return text;
 }
 
@@ -85,7 +92,7 @@ static void declare(struct model *m)
 
 	d->is_range = below(m, 2) == 0;
 	d->count = PICK(m, counts);
-	const char *text = d->is_range ? PICK(m, PREFIXES) : new_text(m);
+	const char *text = d->is_range ? prefix(m) : new_text(m);
 
 	snprintf(d->text, sizeof(d->text), "%s", text);
 	for (uint32_t i = m->begins[m->depth]; i < m->n; i++)
@@ -123,7 +130,7 @@ static void use(struct model *m)
 
 static void step(struct model *m)
 {
-	uint32_t what = below(m, 8);
+	uint32_t what = below(m, m->few ? 32 : 8);
 
 	if (what == 0 && m->depth < DEPTH) {
 		scope_open(&m->scope);
@@ -146,6 +153,7 @@ static void test_registers_are_those_of_the_innermost_declaration(void **state)
 
 		assert_non_null(m);
 		m->state = round + 1;
+		m->few = round % 2;
 		m->names = names_new();
 		if (setjmp(m->failed))
 			fail();
