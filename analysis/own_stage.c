@@ -219,11 +219,13 @@ struct question { /* does the arrive at `site` hand over the access? */
 	uint32_t assumptions;
 };
 
-/* Each mbarrier on which it may arrive is that of another copy, which has its place in the same ring. */
+/* Each mbarrier on which it may arrive is that of another copy, which has its place in the same ring: as many bytes,
+ * no more than lie between two stages. */
 static bool of_other_copies(const struct question *q, const struct copy *copy,
 	const struct stage_number *arrives)
 {
-	int64_t stride = 0;
+	const struct access *accesses = q->stages->setup->unit->accesses.v;
+	int64_t stride = 0, bytes = (int64_t)accesses[copy->access].bytes;
 	uint64_t step = arrives->stride ? arrives->stride : 1;
 
 	for (int64_t i = arrives->lo; i <= arrives->hi; i += (int64_t)step) {
@@ -238,7 +240,8 @@ static bool of_other_copies(const struct question *q, const struct copy *copy,
 				!stage_same_base(&other->at, &copy->at) ||
 				(int32_t)(other->wait.sum.constant - copy->wait.sum.constant) !=
 					by * STAGE_OBJECT_BYTES ||
-				moved % by || moved / by <= 0 ||
+				(int64_t)accesses[other->access].bytes != bytes || moved % by ||
+				moved / by < bytes || moved / by <= 0 ||
 				(stride && moved / by != stride))
 				continue;
 			found = other;
