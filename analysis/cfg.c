@@ -7,14 +7,14 @@
  */
 #include "analysis/cfg.h"
 
-#include "analysis/dominators.h"
+#include "analysis/preorder.h"
 
 struct builder {
 	const struct linked *linked;
 	const struct function *fn;
 	const struct effect *const
 		*effects; /* may be NULL: then only opcodes say where control goes */
-	struct arena *arena;
+	struct arena *arena; /* for what only building needs */
 	uint32_t n;	   /* instructions */
 	bool *leader;	   /* by instruction, n included */
 	uint32_t *call_at; /* CSR by instruction: linked calls that start there (n + 1 entries), or
@@ -280,12 +280,12 @@ struct edges { /* the graph among numbered blocks, as CSR in both directions */
 	uint32_t *succ_at, *succ, *pred_at, *pred;
 };
 
+/* There is room for the predecessors. */
 static void reverse_edges(struct arena *arena, uint32_t n, struct edges *e)
 {
 	uint32_t *fill = ARENA_NEW(arena, uint32_t, n + 1);
 
 	e->pred_at = ARENA_NEW(arena, uint32_t, n + 2);
-	e->pred = ARENA_NEW(arena, uint32_t, e->succ_at[n]);
 	for (uint32_t i = 0; i < e->succ_at[n]; i++)
 		e->pred_at[e->succ[i] + 1]++;
 	for (uint32_t i = 0; i < n; i++)
@@ -295,17 +295,18 @@ static void reverse_edges(struct arena *arena, uint32_t n, struct edges *e)
 			e->pred[e->pred_at[e->succ[i]] + fill[e->succ[i]]++] = from;
 }
 
-static void number_blocks(struct builder *b, struct cfg *cfg, struct edges *e, bool **traps)
+static void number_blocks(
+	struct builder *b, struct arena *arena, struct cfg *cfg, struct edges *e, bool **traps)
 {
 	uint32_t *order = ARENA_NEW(b->arena, uint32_t, b->nraw);
 	uint32_t *number = ARENA_NEW(b->arena, uint32_t, b->nraw);
 	uint32_t n = order_blocks(b, order, number), ne = 0;
 
 	cfg->n = n;
-	cfg->blocks = ARENA_NEW(b->arena, struct block, n);
+	cfg->blocks = ARENA_NEW(arena, struct block, n);
 	*traps = ARENA_NEW(b->arena, bool, n);
 	e->succ_at = ARENA_NEW(b->arena, uint32_t, n + 1);
-	e->succ = ARENA_NEW(b->arena, uint32_t, b->nsucc);
+	e->succ = ARENA_UNSET(arena, uint32_t, b->nsucc);
 	for (uint32_t i = 0; i < b->n; i++)
 		cfg->block_of[i] = NONE;
 	for (uint32_t k = 0; k < n; k++) {
@@ -323,6 +324,7 @@ static void number_blocks(struct builder *b, struct cfg *cfg, struct edges *e, b
 			e->succ[ne++] = number[b->succ[i]];
 	}
 	e->succ_at[n] = ne;
+	e->pred = ARENA_UNSET(arena, uint32_t, ne);
 	reverse_edges(b->arena, n, e);
 	for (uint32_t k = 0; k < n; k++) {
 		struct block *block = &cfg->blocks[k];
@@ -388,7 +390,9 @@ static void find_postdominators(
 	bool *leaves = choose_exits(cfg, e, traps, arena);
 	/* the reverse graph; vertex n is the virtual exit */
 	struct edges r = {ARENA_NEW(arena, uint32_t, n + 2),
-		ARENA_NEW(arena, uint32_t, e->succ_at[n] + n), NULL, NULL};
+		ARENA_UNSET(arena, uint32_t, e->succ_at[n] + n), NULL,
+		ARENA_UNSET(arena, uint32_t, e->succ_at[n] + n)};
+	struct preorder order;
 	uint32_t ne = 0;
 	struct dominators tree;
 
@@ -403,8 +407,10 @@ static void find_postdominators(
 			r.succ[ne++] = k;
 	r.succ_at[n + 1] = ne;
 	reverse_edges(arena, n + 1, &r);
-	dominators_find(
-		&(struct graph){n + 1, r.succ_at, r.succ, r.pred_at, r.pred}, n, arena, &tree);
+	struct graph g = {n + 1, r.succ_at, r.succ, r.pred_at, r.pred};
+
+	preorder_find(&g, n, arena, &order);
+	dominators_find(&g, &order, arena, &tree);
 	for (uint32_t k = 0; k < n; k++) {
 		cfg->blocks[k].ipdom = tree.idom[k] == n ? NONE : tree.idom[k];
 		cfg->blocks[k].pdom_enter = tree.enter[k];
@@ -412,13 +418,14 @@ static void find_postdominators(
 	}
 }
 
-static void find_loops(struct cfg *cfg, const struct graph *g, struct arena *arena)
+static void find_loops(struct cfg *cfg, const struct graph *g, const struct preorder *order,
+	struct arena *arena)
 {
 	uint32_t *head = ARENA_NEW(arena, uint32_t, cfg->n);
 	uint32_t *depth = ARENA_NEW(arena, uint32_t, cfg->n);
 	bool *is_head = ARENA_NEW(arena, bool, cfg->n);
 
-	loops_find(g, 0, arena, head, is_head);
+	loops_find(g, order, arena, head, is_head);
 	/* the head of a cycle dominates or at least precedes its body in reverse postorder */
 	for (uint32_t k = 0; k < cfg->n; k++) {
 		struct block *block = &cfg->blocks[k];
@@ -457,15 +464,18 @@ static void list_active(struct cfg *cfg, struct arena *arena)
 void cfg_build(const struct linked *linked, const struct effect *const *effects,
 	struct arena *arena, struct cfg *cfg)
 {
+	struct arena own;
 	struct builder b = {.linked = linked,
 		.fn = &linked->fn,
 		.effects = effects,
-		.arena = arena,
+		.arena = &own,
 		.n = linked->fn.ninsns};
 	struct edges e;
+	struct preorder order;
 	struct dominators tree;
 	bool *traps;
 
+	arena_begin(&own, arena);
 	if (linked->ncalls) {
 		index_calls(&b);
 		index_returns(&b);
@@ -474,21 +484,23 @@ void cfg_build(const struct linked *linked, const struct effect *const *effects,
 	connect_blocks(&b);
 	*cfg = (struct cfg){b.fn, effects, NULL, 0, ARENA_NEW(arena, uint32_t, b.n + 1),
 		linked->nunknown_calls != 0, {0}};
-	number_blocks(&b, cfg, &e, &traps);
+	number_blocks(&b, arena, cfg, &e, &traps);
 	list_active(cfg, arena);
 	for (uint32_t k = 0; k < linked->ncalls; k++)
 		if (linked->calls[k].recursive && cfg->block_of[linked->calls[k].call] != NONE)
 			cfg->blocks[cfg->block_of[linked->calls[k].call]].recurses = true;
 	struct graph g = {cfg->n, e.succ_at, e.succ, e.pred_at, e.pred};
 
-	dominators_find(&g, 0, arena, &tree);
+	preorder_find(&g, 0, &own, &order);
+	dominators_find(&g, &order, &own, &tree);
 	for (uint32_t k = 0; k < cfg->n; k++) {
 		cfg->blocks[k].idom = tree.idom[k];
 		cfg->blocks[k].dom_enter = tree.enter[k];
 		cfg->blocks[k].dom_leave = tree.leave[k];
 	}
-	find_postdominators(cfg, &e, traps, arena);
-	find_loops(cfg, &g, arena);
+	find_loops(cfg, &g, &order, &own);
+	find_postdominators(cfg, &e, traps, &own);
+	arena_end(&own);
 }
 
 bool cfg_dominates(const struct cfg *cfg, uint32_t a, uint32_t b)

@@ -35,7 +35,7 @@ static uint32_t evaluate(struct forest *f, uint32_t v)
 
 static uint32_t *filled(struct arena *arena, uint32_t n, uint32_t with)
 {
-	uint32_t *v = ARENA_NEW(arena, uint32_t, n + 1);
+	uint32_t *v = ARENA_UNSET(arena, uint32_t, n + 1);
 
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = with;
@@ -111,17 +111,18 @@ static void number_tree(const struct preorder *order, const uint32_t *idom, stru
 }
 
 void dominators_find(
-	const struct graph *g, uint32_t root, struct arena *arena, struct dominators *out)
+	const struct graph *g, const struct preorder *order, struct arena *arena, struct dominators *out)
 {
-	struct preorder order;
+	struct arena own;
 
-	preorder_find(g, root, arena, &order);
-	uint32_t *idom = solve(g, &order, arena);
+	arena_begin(&own, arena);
+	uint32_t *idom = solve(g, order, &own);
 
 	out->idom = filled(arena, g->n, NONE);
 	out->enter = filled(arena, g->n, NONE);
 	out->leave = filled(arena, g->n, NONE);
-	for (uint32_t w = 1; w < order.n; w++)
-		out->idom[order.at[w]] = order.at[idom[w]];
-	number_tree(&order, idom, arena, out);
+	for (uint32_t w = 1; w < order->n; w++)
+		out->idom[order->at[w]] = order->at[idom[w]];
+	number_tree(order, idom, &own, out);
+	arena_end(&own);
 }

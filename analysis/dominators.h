@@ -16,8 +16,13 @@ struct dominators {
 	uint32_t *enter, *leave; /* a dominates b iff enter[a] <= enter[b] < leave[a] */
 };
 
-void dominators_find(const struct graph *, uint32_t root, struct arena *, struct dominators *);
+struct preorder;
+
+/* From the root of the preorder. */
+void dominators_find(
+	const struct graph *, const struct preorder *, struct arena *, struct dominators *);
 
 /* head[i]: head of the innermost cycle that i stands in without being its head, or NONE.
  * is_head[i]: i heads a cycle (also an irreducible one, whose first visited entry is its head). */
-void loops_find(const struct graph *, uint32_t root, struct arena *, uint32_t *head, bool *is_head);
+void loops_find(const struct graph *, const struct preorder *, struct arena *, uint32_t *head,
+	bool *is_head);

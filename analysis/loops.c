@@ -11,13 +11,13 @@
 
 void preorder_find(const struct graph *g, uint32_t root, struct arena *arena, struct preorder *out)
 {
-	uint32_t *stack = ARENA_NEW(arena, uint32_t, g->n + 1);
-	uint32_t *next = ARENA_NEW(arena, uint32_t, g->n + 1);
+	*out = (struct preorder){0, ARENA_UNSET(arena, uint32_t, g->n + 1),
+		ARENA_UNSET(arena, uint32_t, g->n + 1), ARENA_UNSET(arena, uint32_t, g->n + 1),
+		ARENA_UNSET(arena, uint32_t, g->n + 1)};
+	uint32_t *stack = ARENA_UNSET(arena, uint32_t, g->n + 1);
+	uint32_t *next = ARENA_UNSET(arena, uint32_t, g->n + 1);
 	uint32_t depth = 0;
 
-	*out = (struct preorder){0, ARENA_NEW(arena, uint32_t, g->n + 1),
-		ARENA_NEW(arena, uint32_t, g->n + 1), ARENA_NEW(arena, uint32_t, g->n + 1),
-		ARENA_NEW(arena, uint32_t, g->n + 1)};
 	for (uint32_t i = 0; i < g->n; i++)
 		out->number[i] = NONE;
 	out->number[root] = 0;
@@ -46,6 +46,8 @@ void preorder_find(const struct graph *g, uint32_t root, struct arena *arena, st
 		next[w] = g->succ_at[to];
 		stack[depth++] = w;
 	}
+	ARENA_GIVE_BACK(arena, next, g->n + 1);
+	ARENA_GIVE_BACK(arena, stack, g->n + 1);
 }
 
 struct edge { /* between preorder numbers, in a list */
@@ -55,7 +57,7 @@ struct edge { /* between preorder numbers, in a list */
 
 struct nest {
 	const struct graph *g;
-	struct preorder order;
+	const struct preorder *order;
 	struct edge *edges;
 	uint32_t nedges;
 	uint32_t *waiting; /* by lowest common ancestor: its first edge */
@@ -88,12 +90,12 @@ static void put_edge(struct nest *nest, uint32_t *list, uint32_t from, uint32_t 
 static void sort_edges(struct nest *nest, uint32_t *active, uint32_t u)
 {
 	const struct graph *g = nest->g;
-	uint32_t vertex = nest->order.at[u];
+	uint32_t vertex = nest->order->at[u];
 
 	for (uint32_t i = g->succ_at[vertex]; i < g->succ_at[vertex + 1]; i++) {
-		uint32_t v = nest->order.number[g->succ[i]];
+		uint32_t v = nest->order->number[g->succ[i]];
 
-		if (v <= u && u <= nest->order.last[v])
+		if (v <= u && u <= nest->order->last[v])
 			put_edge(nest, &nest->back[v], u, v);
 		else
 			put_edge(nest, &nest->waiting[v > u ? u : find(active, v)], u, v);
@@ -102,13 +104,13 @@ static void sort_edges(struct nest *nest, uint32_t *active, uint32_t u)
 
 static void sort_all_edges(struct nest *nest, struct arena *arena)
 {
-	uint32_t n = nest->order.n, top = 0;
+	uint32_t n = nest->order->n, top = 0;
 	uint32_t *active = ARENA_NEW(arena, uint32_t, n);
 
 	for (uint32_t u = 0; u < n; u++) {
 		active[u] = u;
-		for (; u && top != nest->order.parent[u]; top = nest->order.parent[top])
-			active[top] = nest->order.parent[top];
+		for (; u && top != nest->order->parent[u]; top = nest->order->parent[top])
+			active[top] = nest->order->parent[top];
 		top = u;
 		sort_edges(nest, active, u);
 	}
@@ -152,7 +154,7 @@ static void visit(struct nest *nest, uint32_t w)
 
 static uint32_t *filled(struct arena *arena, uint32_t n, uint32_t with)
 {
-	uint32_t *v = ARENA_NEW(arena, uint32_t, n);
+	uint32_t *v = ARENA_UNSET(arena, uint32_t, n);
 
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = with;
@@ -160,24 +162,25 @@ static uint32_t *filled(struct arena *arena, uint32_t n, uint32_t with)
 }
 
 void loops_find(
-	const struct graph *g, uint32_t root, struct arena *arena, uint32_t *head, bool *is_head)
+	const struct graph *g, const struct preorder *order, struct arena *arena, uint32_t *head,
+	bool *is_head)
 {
-	struct nest nest = {.g = g};
+	struct nest nest = {.g = g, .order = order};
+	struct arena own;
+	uint32_t n = order->n;
 
-	preorder_find(g, root, arena, &nest.order);
-	uint32_t n = nest.order.n;
-
-	nest.edges = ARENA_NEW(arena, struct edge, g->succ_at[g->n]);
-	nest.waiting = filled(arena, n, NONE);
-	nest.into = filled(arena, n, NONE);
-	nest.back = filled(arena, n, NONE);
-	nest.set = filled(arena, n, 0);
-	nest.in_body = filled(arena, n, NONE);
-	nest.head = filled(arena, n, NONE);
-	nest.body = filled(arena, n, NONE);
+	arena_begin(&own, arena);
+	nest.edges = ARENA_UNSET(&own, struct edge, g->succ_at[g->n]);
+	nest.waiting = filled(&own, n, NONE);
+	nest.into = filled(&own, n, NONE);
+	nest.back = filled(&own, n, NONE);
+	nest.set = filled(&own, n, 0);
+	nest.in_body = filled(&own, n, NONE);
+	nest.head = filled(&own, n, NONE);
+	nest.body = filled(&own, n, NONE);
 	for (uint32_t i = 0; i < n; i++)
 		nest.set[i] = i;
-	sort_all_edges(&nest, arena);
+	sort_all_edges(&nest, &own);
 	for (uint32_t w = n; w-- > 0;)
 		visit(&nest, w);
 	for (uint32_t i = 0; i < g->n; i++) {
@@ -185,8 +188,9 @@ void loops_find(
 		is_head[i] = false;
 	}
 	for (uint32_t w = 0; w < n; w++) {
-		is_head[nest.order.at[w]] = nest.back[w] != NONE;
+		is_head[order->at[w]] = nest.back[w] != NONE;
 		if (nest.head[w] != NONE)
-			head[nest.order.at[w]] = nest.order.at[nest.head[w]];
+			head[order->at[w]] = order->at[nest.head[w]];
 	}
+	arena_end(&own);
 }
