@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-#define STRIDE_MOST (1 << 20)
+#define STRIDE_MOST (1 << 18) /* no two numbers below STAGE_NUMBER_MOST are the same place in 32 bits */
 
 /* An async write with the wait in front of it. Stage i: at + i * stride, behind mbarrier wait + 8 * i. */
 struct copy {
@@ -58,6 +58,7 @@ struct own_stages {
 	struct walked *walked;	 /* by access */
 	struct kept **objects;	 /* by site: its mbarrier; NULL: not asked for */
 	struct kept **places;	 /* by access: its first byte */
+	struct bits *behind;	 /* by block: those that control can come to from its end; no words: not asked for */
 };
 
 /* ---- copies and their waits ---- */
@@ -83,28 +84,6 @@ static bool guards(const struct values *vs, struct copy *copy)
 	return false;
 }
 
-/* The wait nearest in front of an instruction that it cannot be reached without; NONE. */
-static uint32_t wait_before(const struct flow_setup *s, uint32_t insn)
-{
-	const struct cfg *cfg = &s->unit->cfg;
-
-	for (uint32_t b = cfg->block_of[insn], end = insn; b != NONE; b = cfg->blocks[b].idom) {
-		const struct block *block = &cfg->blocks[b];
-
-		if (b != cfg->block_of[insn])
-			end = block->first + block->count;
-		for (uint32_t i = end; i-- > block->first;) {
-			uint32_t site = s->handoffs.site_of[i];
-
-			if (site != NONE && s->handoffs.sites[site].kind == SYNC_MBAR_WAIT &&
-				s->handoffs.sites[site].acquires &&
-				s->unit->fn->insns[i].guard == NONE)
-				return i;
-		}
-	}
-	return NONE;
-}
-
 static bool find_copy(const struct flow_setup *s, uint32_t access, struct copy *copy)
 {
 	const struct access *a = &s->unit->accesses.v[access];
@@ -113,10 +92,8 @@ static bool find_copy(const struct flow_setup *s, uint32_t access, struct copy *
 	if (a->proxy != PROXY_ASYNC || !a->writes || !s->facts.row[access] ||
 		a->bytes > (uint64_t)STAGE_OFFSET_MOST)
 		return false;
-	uint32_t wait = wait_before(s, a->insn);
-
 	copy->assumptions = a->extent_assumptions;
-	return wait != NONE && stage_object_at(s->unit, wait, &copy->wait) &&
+	return stage_wait_before(s, a->insn, &copy->wait) &&
 	       stage_place_of(s->unit->values, stage_address_of(s->unit, a),
 		       copy->wait.sum.n == 1 ? copy->wait.sum.terms[0].node : STAGE_NO_NODE, &copy->at) &&
 	       guards(s->unit->values, copy);
@@ -167,7 +144,8 @@ struct own_stages *own_stages_find(const struct flow_setup *setup)
 		.held = ARENA_NEW(arena, struct held, setup->handoffs.n + 1),
 		.walked = ARENA_NEW(arena, struct walked, unit->accesses.n + 1),
 		.objects = ARENA_NEW(arena, struct kept *, setup->handoffs.n + 1),
-		.places = ARENA_NEW(arena, struct kept *, unit->accesses.n + 1)};
+		.places = ARENA_NEW(arena, struct kept *, unit->accesses.n + 1),
+		.behind = ARENA_NEW(arena, struct bits, unit->cfg.n)};
 	return stages;
 }
 
@@ -203,6 +181,33 @@ static bool same_round(struct own_stages *stages, uint32_t access, uint32_t site
 	if (!walked->sites.words || walked->node != node)
 		*walked = (struct walked){node, own_stage_left(s, access, node)};
 	return !bits_has(walked->sites, site);
+}
+
+/* ---- ways ---- */
+
+/* Control can go from the one block to the other. */
+static bool leads_to(struct own_stages *stages, uint32_t from, uint32_t to)
+{
+	const struct unit *unit = stages->setup->unit;
+	const struct cfg *cfg = &unit->cfg;
+	struct bits *behind = &stages->behind[from];
+
+	if (!behind->words) {
+		uint32_t *todo = ARENA_NEW(unit->arena, uint32_t, cfg->n + 1), n = 0;
+
+		*behind = bits_new(unit->arena, cfg->n);
+		for (todo[n++] = from; n;) {
+			const struct block *b = &cfg->blocks[todo[--n]];
+
+			for (uint32_t i = 0; i < b->succ.n; i++) {
+				if (bits_has(*behind, b->succ.v[i]))
+					continue;
+				bits_set(*behind, b->succ.v[i]);
+				todo[n++] = b->succ.v[i];
+			}
+		}
+	}
+	return bits_has(*behind, to);
 }
 
 /* ---- verdicts ---- */
@@ -268,11 +273,12 @@ static bool take_stage(struct question *q, uint32_t stride)
 	return q->taken;
 }
 
-/* The number of the mbarrier on which it arrives, counted from that of the copy where its register is 0. */
-static bool arrives_at(struct question *q, const struct copy *copy, struct stage_number *out)
+/* The number of an mbarrier, counted from that of the copy where its register is 0. */
+static bool arrives_at(struct question *q, const struct copy *copy, const struct stage_place *mbarrier,
+	struct stage_number *out)
 {
 	const struct values *vs = q->stages->setup->unit->values;
-	const struct stage_sum *sum = &q->mbarrier->sum;
+	const struct stage_sum *sum = &mbarrier->sum;
 	int64_t apart = (int32_t)(sum->constant - copy->wait.sum.constant);
 
 	if (!sum->n || (sum->n == 1 && sum->terms[0].factor == STAGE_OBJECT_BYTES))
@@ -294,16 +300,35 @@ static bool arrives_at(struct question *q, const struct copy *copy, struct stage
 	return true;
 }
 
+/* The stages that the access touches: the first one as a number, which goes up to `last`. */
+static bool touched(struct question *q, const struct copy *copy, struct stage_number *first, int64_t *last,
+	struct stage_stretch *mine, struct stage_stretch *its)
+{
+	const struct values *vs = q->stages->setup->unit->values;
+	const struct access *a = &q->stages->setup->unit->accesses.v[copy->access];
+
+	if (!take_stage(q, copy->stride) || !stage_same_base(&copy->at, &q->at) ||
+		!stage_number_of(vs, q->node, 0, first, &q->assumptions) ||
+		!stage_stretch_of(vs, &q->at, q->node, q->bytes, mine, &q->assumptions) ||
+		!stage_stretch_of(vs, &copy->at, copy->number.node, a->bytes, its, &q->assumptions))
+		return false;
+	int64_t stride = copy->stride;
+
+	first->plus = (mine->lo - its->end) / stride - 1;
+	*last = (mine->end - its->lo) / stride + 1;
+	return *last - first->plus <= 64;
+}
+
 /* Stage numbers, counted from that of the copy where its register is 0. */
 static bool other_stage(struct question *q, const struct copy *copy, uint8_t *verdict)
 {
 	const struct values *vs = q->stages->setup->unit->values;
-	const struct access *a = &q->stages->setup->unit->accesses.v[copy->access];
 	struct stage_number arrives, touches;
 	struct stage_stretch mine, its;
+	int64_t last, stride = copy->stride;
 	uint32_t root;
 
-	if (!stage_same_base(&copy->wait, q->mbarrier) || !arrives_at(q, copy, &arrives))
+	if (!stage_same_base(&copy->wait, q->mbarrier) || !arrives_at(q, copy, q->mbarrier, &arrives))
 		return false;
 	q->assumptions |= copy->assumptions | q->mbarrier->assumptions;
 	if (copy->number.node == NONE) {
@@ -313,17 +338,9 @@ static bool other_stage(struct question *q, const struct copy *copy, uint8_t *ve
 	}
 	if (arrives.lo + arrives.plus < copy->number.lo || arrives.hi + arrives.plus > copy->number.hi)
 		return false; /* no mbarrier of this ring */
-	if (!take_stage(q, copy->stride) || !stage_same_base(&copy->at, &q->at) ||
-		!stage_number_of(vs, q->node, 0, &touches, &q->assumptions) ||
-		!stage_stretch_of(vs, &q->at, q->node, q->bytes, &mine, &q->assumptions) ||
-		!stage_stretch_of(vs, &copy->at, copy->number.node, a->bytes, &its, &q->assumptions))
+	if (!touched(q, copy, &touches, &last, &mine, &its))
 		return false;
-	int64_t stride = copy->stride, first = (mine.lo - its.end) / stride - 1,
-		last = (mine.end - its.lo) / stride + 1;
-
-	if (last - first > 64)
-		return false;
-	for (touches.plus = first; touches.plus <= last; touches.plus++) {
+	for (; touches.plus <= last; touches.plus++) {
 		if (its.lo + touches.plus * stride >= mine.end ||
 			its.end + touches.plus * stride <= mine.lo ||
 			stage_numbers_differ(&touches, &arrives))
@@ -334,6 +351,28 @@ static bool other_stage(struct question *q, const struct copy *copy, uint8_t *ve
 		*verdict = VERDICT_HOLDS_OWN;
 	}
 	return true;
+}
+
+/* An arrive on this mbarrier may be that for the stage of the access. */
+static bool may_be_own(struct question *q, const struct copy *copy, const struct stage_place *mbarrier)
+{
+	const struct stage_number itself = {.node = NONE};
+	struct stage_number arrives, touches;
+	struct stage_stretch mine, its;
+	int64_t last;
+
+	if (!mbarrier || !stage_same_base(&copy->wait, mbarrier) || !arrives_at(q, copy, mbarrier, &arrives))
+		return false;
+	if (copy->number.node == NONE)
+		return !stage_numbers_differ(&arrives, &itself);
+	if (!touched(q, copy, &touches, &last, &mine, &its))
+		return false;
+	for (; touches.plus <= last; touches.plus++)
+		if (its.lo + touches.plus * copy->stride < mine.end &&
+			its.end + touches.plus * copy->stride > mine.lo &&
+			!stage_numbers_differ(&touches, &arrives))
+			return true;
+	return false;
 }
 
 /* The same, of a stage that is written out, asked once: it does not depend on the access. */
@@ -400,6 +439,25 @@ static const struct stage_place *place_kept(struct own_stages *stages, uint32_t 
 	return kept->known ? &kept->place : NULL;
 }
 
+/* Whoever makes the access can come to an arrive for its stage: the one that hands it over. */
+static bool arrives_later(struct question *q, const struct copy *copy)
+{
+	struct own_stages *stages = q->stages;
+	const struct handoffs *h = &stages->setup->handoffs;
+	const struct unit *unit = stages->setup->unit;
+	uint32_t insn = unit->accesses.v[q->access].insn, block = unit->cfg.block_of[insn];
+
+	for (uint32_t i = 0; i < h->n; i++) {
+		const struct sync_site *site = &h->sites[i];
+
+		if (site->kind == SYNC_MBAR_ARRIVE && !site->self && !site->is_exit &&
+			((site->block == block && site->insn > insn) || leads_to(stages, block, site->block)) &&
+			may_be_own(q, copy, mbarrier_of(stages, i)))
+			return true;
+	}
+	return false;
+}
+
 static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, uint32_t *assumptions)
 {
 	const struct flow_setup *s = stages->setup;
@@ -425,8 +483,9 @@ static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, 
 		const struct copy *copy = &stages->copies[k];
 
 		if (meets(s, access, copy->access) &&
-			!(copy->number.node == NONE ? other_written(&q, k)
-						    : other_stage(&q, copy, &verdict)))
+			(!(copy->number.node == NONE ? other_written(&q, k)
+						     : other_stage(&q, copy, &verdict)) ||
+				!arrives_later(&q, copy)))
 			return VERDICT_HANDS_OVER;
 	}
 	*assumptions = q.assumptions;

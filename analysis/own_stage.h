@@ -7,6 +7,7 @@
 #pragma once
 
 #include "analysis/flow.h"
+#include "analysis/stage_place.h"
 
 struct flow_setup;
 struct own_stages;
@@ -16,5 +17,7 @@ struct own_stages *own_stages_find(const struct flow_setup *);
 /* Takes out of what a release hands over, of its thread or (`foreign`) of others, what is of other stages. Adds the
  * assumptions where something goes. */
 void own_stages_hold_back(struct own_stages *, uint32_t site, bool foreign, struct bits set, uint32_t *assumptions);
+/* stage_wait.c: the mbarrier whose wait is over whenever control comes to an instruction; false: there is none. */
+bool stage_wait_before(const struct flow_setup *, uint32_t insn, struct stage_place *);
 /* stage_walk.c: the sites at which the access may be pending though the node has been defined again since. */
 struct bits own_stage_left(const struct flow_setup *, uint32_t access, uint32_t node);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: an instruction. Out: the wait on an mbarrier that is over whenever control comes there. Invariant: on
+ * every way to the instruction a wait on this object and for this phase has said that it is over, since the
+ * registers of its address were computed. Who only asks, and goes on whatever the answer, has not waited.
+ */
+#include "analysis/flow_state.h"
+#include "analysis/own_stage.h"
+#include "analysis/value_place.h"
+
+#define WAITS_MOST 16
+
+struct waits {
+	const struct flow_setup *s;
+	uint32_t insns[WAITS_MOST], n; /* on one object, for one phase */
+};
+
+/* It may acquire something. */
+static bool is_wait(const struct flow_setup *s, uint32_t insn)
+{
+	uint32_t site = s->handoffs.site_of[insn];
+
+	return site != NONE && s->handoffs.sites[site].kind == SYNC_MBAR_WAIT &&
+	       s->handoffs.sites[site].acquires && s->handoffs.from[site].n &&
+	       s->unit->fn->insns[insn].guard == NONE;
+}
+
+static bool same_sum(const struct stage_sum *a, const struct stage_sum *b)
+{
+	if (a->n != b->n || a->constant != b->constant)
+		return false;
+	for (uint32_t k = 0; k < a->n; k++)
+		if (a->terms[k].node != b->terms[k].node || a->terms[k].factor != b->terms[k].factor)
+			return false;
+	return true;
+}
+
+/* The parity, or the state that an arrive gave. */
+static bool same_phase(const struct unit *unit, const struct insn *a, const struct insn *b)
+{
+	const struct operand *x = insn_source(unit->fn, a, 1), *y = insn_source(unit->fn, b, 1);
+	uint32_t node = trips_plain_node(unit->values, x);
+	int64_t c, d;
+
+	if (insn_has(a, MOD_parity) != insn_has(b, MOD_parity))
+		return false;
+	if (trips_constant_of(unit->values, x, &c) && trips_constant_of(unit->values, y, &d))
+		return c == d;
+	return node != NONE && node == trips_plain_node(unit->values, y);
+}
+
+static void find_waits(struct waits *w, uint32_t wait, const struct stage_place *object)
+{
+	const struct unit *unit = w->s->unit;
+	const struct insn *insns = unit->fn->insns;
+
+	for (uint32_t i = 0; i < w->s->handoffs.n && w->n < WAITS_MOST; i++) {
+		uint32_t insn = w->s->handoffs.sites[i].insn;
+		struct stage_place place;
+
+		if (w->s->handoffs.sites[i].is_exit || !is_wait(w->s, insn) ||
+			!same_phase(unit, &insns[wait], &insns[insn]) ||
+			!stage_object_at(unit, insn, &place) || !stage_same_base(&place, object) ||
+			!same_sum(&place.sum, &object->sum))
+			continue;
+		w->insns[w->n++] = insn;
+	}
+}
+
+/* What holds says that one of the waits is over. */
+static bool says_over(const struct waits *w, const struct context *context)
+{
+	const struct node *nodes = w->s->unit->values->ssa.nodes;
+
+	for (uint32_t i = 0; i < context->n; i++) {
+		const struct constraint *c = &context->v[i];
+
+		for (uint32_t k = 0; k < w->n && !c->excludes && c->lo == 1 && c->hi == 1; k++)
+			if (nodes[c->node].kind == NODE_DEF && nodes[c->node].insn == w->insns[k])
+				return true;
+	}
+	return false;
+}
+
+/* On each way from the wait, or from the latest one of the same object, to the instruction. */
+static bool is_over(struct waits *w, uint32_t wait, uint32_t insn)
+{
+	struct values *vs = (struct values *)(uintptr_t)w->s->unit->values;
+	const struct cfg *cfg = &w->s->unit->cfg;
+	uint32_t block = cfg->block_of[insn], from = cfg->block_of[wait], n = 0;
+
+	if (says_over(w, place_at(vs, insn)))
+		return true;
+	struct bits seen = bits_new(w->s->unit->arena, cfg->n);
+	uint32_t *todo = ARENA_NEW(w->s->unit->arena, uint32_t, cfg->n + 1);
+	bool over = block != from;
+
+	todo[n++] = block;
+	while (n && over) {
+		const struct block *b = &cfg->blocks[todo[--n]];
+
+		for (uint32_t k = 0; k < b->pred.n && over; k++) {
+			struct constraint room[CONTEXT_MAX];
+			struct context context = {.v = room};
+			uint32_t p = b->pred.v[k];
+
+			context_at_edge(vs, p, (uint32_t)(b - cfg->blocks), &context);
+			if (says_over(w, &context))
+				continue;
+			over = p != from;
+			if (!bits_has(seen, p))
+				todo[n++] = p;
+			bits_set(seen, p);
+		}
+	}
+	return over;
+}
+
+/* A wait for one phase in each round of a ring: its parity is made anew with the number of the stage. */
+static bool follows_ring(const struct unit *unit, uint32_t wait, const struct stage_place *object)
+{
+	const struct values *vs = unit->values;
+	const struct insn *insn = &unit->fn->insns[wait];
+	uint32_t head, parity = trips_plain_node(vs, insn_source(unit->fn, insn, 1));
+
+	if (!insn_has(insn, MOD_parity) || !object->sum.n)
+		return true;
+	head = unit->cfg.blocks[vs->ssa.nodes[object->sum.terms[0].node].block].loop_head;
+	return head == NONE || (parity != NONE &&
+				       cfg_dominates(&unit->cfg, head, vs->ssa.nodes[parity].block));
+}
+
+bool stage_wait_before(const struct flow_setup *s, uint32_t insn, struct stage_place *object)
+{
+	const struct cfg *cfg = &s->unit->cfg;
+
+	for (uint32_t b = cfg->block_of[insn], end = insn; b != NONE; b = cfg->blocks[b].idom) {
+		const struct block *block = &cfg->blocks[b];
+
+		if (b != cfg->block_of[insn])
+			end = block->first + block->count;
+		for (uint32_t i = end; i-- > block->first;) {
+			struct waits w = {.s = s};
+
+			if (!is_wait(s, i))
+				continue;
+			if (!stage_object_at(s->unit, i, object))
+				return false;
+			find_waits(&w, i, object);
+			if (is_over(&w, i, insn))
+				return follows_ring(s->unit, i, object);
+		}
+	}
+	return false;
+}
