@@ -220,6 +220,7 @@ void access_collect(const struct function *fn, const struct cfg *cfg, const stru
 		for (uint8_t k = 0; cfg->block_of[i] != NONE && k < cfg->effects[i]->ntouches; k++)
 			add_touch(&c, i, k);
 	}
+	ARENA_TRIM(arena, out->v, out->n, c.cap);
 	find_patterns(&c);
 }
 

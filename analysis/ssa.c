@@ -13,6 +13,8 @@
 #include <string.h>
 
 struct ssa_scratch { /* by block, valid where stamp[block] == current register + 1 */
+	struct arena arena;
+	uint32_t *def_node; /* of the current register, by definition from its first one on */
 	uint32_t *stamp, *first_def,
 		*last_def;	       /* indices into the definitions; NONE: no definition */
 	uint32_t *frontier_stamp;      /* block has a phi place */
@@ -134,7 +136,6 @@ static void fill_defs(struct ssa *s, const struct sights *seen)
 	uint32_t nregs = s->fn->nregs;
 
 	s->def_insn = unset(s->arena, s->def_at[nregs]);
-	s->def_node = nones(s->arena, s->def_at[nregs]);
 	for (const struct def *x = seen->defs; x < seen->defs + seen->ndefs; x++)
 		s->def_insn[s->def_at[x->reg]++] = x->insn;
 	rewind(s->def_at, nregs);
@@ -155,6 +156,8 @@ static void index_registers(struct ssa *s)
 		if (s->cfg->block_of[i] != NONE)
 			see_insn(&seen, i);
 	for (uint32_t r = 0; r < nregs; r++) {
+		if (s->def_at[r + 1] > s->defs_most)
+			s->defs_most = s->def_at[r + 1];
 		s->use_at[r + 1] += s->use_at[r];
 		s->def_at[r + 1] += s->def_at[r];
 	}
@@ -171,17 +174,39 @@ void ssa_init(struct ssa *s, const struct function *fn, const struct cfg *cfg, s
 	s->done = ARENA_NEW(arena, bool, fn->nregs + 1);
 	s->node_of = nones(arena, fn->noperands);
 	s->guard_of = nones(arena, fn->ninsns);
-	struct ssa_scratch *x = s->scratch = ARENA_NEW(arena, struct ssa_scratch, 1);
+}
 
-	x->stamp = zeroes(arena, cfg->n);
-	x->first_def = unset(arena, cfg->n);
-	x->last_def = unset(arena, cfg->n);
-	x->frontier_stamp = zeroes(arena, cfg->n);
-	x->phi = unset(arena, cfg->n);
-	x->reach_stamp = zeroes(arena, cfg->n);
-	x->reach = unset(arena, cfg->n);
-	x->stack = unset(arena, cfg->n);
-	x->path = unset(arena, cfg->n);
+static void make_scratch(struct ssa *s)
+{
+	struct ssa_scratch *x = s->scratch = ARENA_NEW(s->arena, struct ssa_scratch, 1);
+	struct arena *arena = &x->arena;
+	uint32_t n = s->cfg->n;
+
+	arena_begin(arena, s->arena);
+	x->def_node = unset(arena, s->defs_most);
+	x->stamp = zeroes(arena, n);
+	x->first_def = unset(arena, n);
+	x->last_def = unset(arena, n);
+	x->frontier_stamp = zeroes(arena, n);
+	x->phi = unset(arena, n);
+	x->reach_stamp = zeroes(arena, n);
+	x->reach = unset(arena, n);
+	x->stack = unset(arena, n);
+	x->path = unset(arena, n);
+}
+
+void ssa_rest(struct ssa *s)
+{
+	if (!s->scratch)
+		return;
+	arena_end(&s->scratch->arena);
+	ARENA_GIVE_BACK(s->arena, s->scratch, 1);
+	s->scratch = NULL;
+}
+
+static uint32_t *def_node(const struct ssa *s, uint32_t reg, uint32_t d)
+{
+	return &s->scratch->def_node[d - s->def_at[reg]];
 }
 
 static uint32_t new_node(struct ssa *s, struct node node)
@@ -197,7 +222,7 @@ static void place_phis(struct ssa *s, uint32_t reg, uint32_t mark)
 	uint32_t n = 0;
 
 	if (!x->frontiers)
-		x->frontiers = frontiers_new(s->cfg, s->arena);
+		x->frontiers = frontiers_new(s->cfg, &x->arena);
 	for (uint32_t d = s->def_at[reg]; d < s->def_at[reg + 1]; d++) {
 		uint32_t b = s->cfg->block_of[s->def_insn[d]];
 
@@ -253,7 +278,7 @@ static uint32_t reach(struct ssa *s, uint32_t reg, uint32_t block, uint32_t mark
 			break;
 		}
 		if (x->stamp[up] == mark) {
-			node = s->def_node[x->last_def[up]];
+			node = *def_node(s, reg, x->last_def[up]);
 			break;
 		}
 		b = up;
@@ -292,7 +317,7 @@ static uint32_t node_at(struct ssa *s, uint32_t reg, uint32_t insn, uint32_t mar
 	uint32_t block = s->cfg->block_of[insn];
 	uint32_t d = local_def(s, block, insn, mark);
 
-	return d != NONE ? s->def_node[d] : reach(s, reg, block, mark);
+	return d != NONE ? *def_node(s, reg, d) : reach(s, reg, block, mark);
 }
 
 static void stamp_defs(struct ssa *s, uint32_t reg, uint32_t mark)
@@ -302,7 +327,8 @@ static void stamp_defs(struct ssa *s, uint32_t reg, uint32_t mark)
 	for (uint32_t d = s->def_at[reg]; d < s->def_at[reg + 1]; d++) {
 		uint32_t insn = s->def_insn[d], block = s->cfg->block_of[insn];
 
-		s->def_node[d] = new_node(s, (struct node){NODE_DEF, reg, block, insn, NONE, 0});
+		*def_node(s, reg, d) =
+			new_node(s, (struct node){NODE_DEF, reg, block, insn, NONE, 0});
 		if (x->stamp[block] != mark) {
 			x->stamp[block] = mark;
 			x->first_def[block] = d;
@@ -341,7 +367,7 @@ static void fill_phis(struct ssa *s, uint32_t reg, uint32_t from, uint32_t mark)
 		for (uint32_t i = 0; i < block->pred.n; i++) {
 			uint32_t p = block->pred.v[i];
 			uint32_t value = s->scratch->stamp[p] == mark
-						 ? s->def_node[s->scratch->last_def[p]]
+						 ? *def_node(s, reg, s->scratch->last_def[p])
 						 : reach(s, reg, p, mark);
 
 			s->inputs[input + i] = value;
@@ -361,6 +387,8 @@ void ssa_register(struct ssa *s, uint32_t reg)
 	if (s->done[reg])
 		return;
 	s->done[reg] = true;
+	if (!s->scratch)
+		make_scratch(s);
 	s->scratch->undefined = NONE;
 	stamp_defs(s, reg, mark);
 	bool simple = is_simple(s, reg);
@@ -370,7 +398,7 @@ void ssa_register(struct ssa *s, uint32_t reg)
 	for (uint32_t u = s->use_at[reg]; u < s->use_at[reg + 1]; u++) {
 		uint32_t at = s->use_insn[u];
 		uint32_t node = simple && s->def_at[reg] < s->def_at[reg + 1]
-					? s->def_node[s->def_at[reg]]
+					? *def_node(s, reg, s->def_at[reg])
 					: node_at(s, reg, at, mark);
 
 		if (s->use_slot[u] == NONE)
@@ -382,7 +410,7 @@ void ssa_register(struct ssa *s, uint32_t reg)
 		if (s->fn->insns[s->def_insn[d]].guard != NONE) {
 			uint32_t previous = node_at(s, reg, s->def_insn[d], mark);
 
-			s->nodes[s->def_node[d]].previous = previous;
+			s->nodes[*def_node(s, reg, d)].previous = previous;
 		}
 	fill_phis(s, reg, from, mark);
 }

@@ -28,15 +28,18 @@ struct ssa {
 	uint32_t *inputs, ninputs, inputs_cap;
 	uint32_t *use_at, *use_insn,
 		*use_slot; /* by register: uses; slot: operand index, or NONE for the guard */
-	uint32_t *def_at, *def_insn, *def_node; /* by register: definitions in text order */
+	uint32_t *def_at, *def_insn; /* by register: definitions in text order */
+	uint32_t defs_most;	     /* of one register */
 	bool *done;				/* by register: its nodes exist */
 	uint32_t *node_of;  /* by operand index: the node that a REG operand reads, or NONE */
 	uint32_t *guard_of; /* by instruction: the node that its guard reads, or NONE */
-	struct ssa_scratch *scratch;
+	struct ssa_scratch *scratch; /* made on first need */
 };
 
 void ssa_init(struct ssa *, const struct function *, const struct cfg *, struct arena *);
 /* Makes the nodes of one register and resolves all its uses. */
 void ssa_register(struct ssa *, uint32_t reg);
+/* Gives back what only the making of nodes needs; who asks for more has it made again. */
+void ssa_rest(struct ssa *);
 /* The node that holds the register just before an instruction. */
 uint32_t ssa_node_before(struct ssa *, uint32_t insn, uint32_t reg);

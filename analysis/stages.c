@@ -9,6 +9,8 @@
 
 #include "analysis/value_operation.h"
 
+#include <string.h>
+
 #define DEPTH_MOST 4
 #define STEPS_MOST 8
 #define SUM_DEPTH 12
@@ -514,7 +516,14 @@ static bool add_node(const struct values *vs, struct stage_sum *sum, uint32_t no
 	return !plain || add_term(sum, node, factor);
 }
 
-/* The sum of a node, which the text alone says: worked out once. NULL: too many terms. */
+/* Of a sum, without the terms that it does not have. */
+static size_t size_of(const struct stage_sum *sum)
+{
+	return offsetof(struct stage_sum, terms) + sizeof(sum->terms[0]) * sum->n;
+}
+
+/* The sum of a node, which the text alone says: worked out once, and kept without room for further
+ * terms. NULL: too many terms. */
 static const struct stage_sum *kept_sum(const struct values *vs, uint32_t node)
 {
 	struct values *m = (struct values *)(uintptr_t)vs;
@@ -523,10 +532,12 @@ static const struct stage_sum *kept_sum(const struct values *vs, uint32_t node)
 	if (!vs->sums)
 		m->sums = ARENA_NEW(vs->arena, const struct stage_sum *, vs->nsolved + 1);
 	if (!vs->sums[node]) {
-		struct stage_sum *sum = ARENA_UNSET(vs->arena, struct stage_sum, 1);
+		struct stage_sum sum = {.part = NONE};
+		bool is_sum = add_node(vs, &sum, node, 1, SUM_DEPTH);
 
-		*sum = (struct stage_sum){.part = NONE};
-		vs->sums[node] = add_node(vs, sum, node, 1, SUM_DEPTH) ? sum : &none;
+		vs->sums[node] = is_sum ? memcpy(arena_alloc_unset(vs->arena, size_of(&sum)), &sum,
+						 size_of(&sum))
+					: &none;
 	}
 	return vs->sums[node] == &none ? NULL : vs->sums[node];
 }
@@ -536,7 +547,7 @@ bool stage_sum_of_node(const struct values *vs, uint32_t node, struct stage_sum 
 	const struct stage_sum *kept = node < vs->nsolved ? kept_sum(vs, node) : NULL;
 
 	if (kept)
-		*sum = *kept;
+		memcpy(sum, kept, size_of(kept));
 	return kept != NULL;
 }
 

@@ -23,12 +23,12 @@ bool stages_one_ahead(const struct values *, uint32_t a, uint32_t b);
 
 /* The low 32 bits of what an operand holds: constant + sum of factor * node, modulo 2^32. */
 struct stage_sum {
-	struct {
-		uint32_t node, factor;
-	} terms[STAGE_TERMS];
 	uint32_t n, constant;
 	uint32_t looked; /* registers on the way */
 	uint32_t part;   /* see stage_sum_in; NONE */
+	struct {
+		uint32_t node, factor;
+	} terms[STAGE_TERMS];
 };
 
 /* A register, or an address in brackets. What is not a sum is a term. False: too many terms. */

@@ -96,17 +96,18 @@ struct value value_of(const struct values *vs, uint32_t insn, const struct opera
 		return unknown();
 	if (o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands)
 		return look(vs, insn, o);
-	if (!m->cached)
-		m->cached = ARENA_NEW(m->arena, uint32_t, vs->fn->noperands + 1);
-	uint32_t *slot = &m->cached[o - vs->fn->operands];
+	if (!m->answered)
+		m->answered = ARENA_NEW(m->arena, uint32_t, vs->fn->ninsns + 1);
+	uint32_t operand = (uint32_t)(o - vs->fn->operands);
 
-	if (!*slot) {
-		struct value v = look(vs, insn, o);
+	for (uint32_t k = m->answered[insn]; k; k = m->answers[k - 1].next)
+		if (m->answers[k - 1].operand == operand)
+			return m->answers[k - 1].v;
+	struct answer one = {look(vs, insn, o), operand, m->answered[insn]};
 
-		ARENA_PUSH(m->arena, m->answers, m->nanswers, m->answers_cap, v);
-		*slot = m->nanswers;
-	}
-	return m->answers[*slot - 1];
+	ARENA_PUSH(m->arena, m->answers, m->nanswers, m->answers_cap, one);
+	m->answered[insn] = m->nanswers;
+	return one.v;
 }
 
 int value_decided(const struct values *vs, uint32_t insn)

@@ -356,6 +356,13 @@ const struct context *context_of_block(struct values *vs, uint32_t block)
 	return &kept->context;
 }
 
+bool context_stays(const struct values *vs, const struct context *of_block)
+{
+	const struct kept_context *passing_by = vs->contexts[vs->cfg->n];
+
+	return !passing_by || of_block != &passing_by->context;
+}
+
 uint32_t context_look_since(struct values *vs, uint32_t block)
 {
 	uint32_t since;

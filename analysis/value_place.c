@@ -184,19 +184,26 @@ static struct places *places_of(struct values *vs)
 	return p;
 }
 
-static struct context *add_place(struct values *vs, const struct context *from)
+/* Of constraints that stay where they are. */
+static struct context *add_place_of(struct values *vs, const struct context *from)
 {
 	struct places *p = vs->places;
-	struct context *context = ARENA_NEW(vs->arena, struct context, 1);
+	struct context *context = ARENA_UNSET(vs->arena, struct context, 1);
 
 	*context = *from;
-	context->v = ARENA_NEW(vs->arena, struct constraint, from->n);
-	if (from->n)
-		memcpy(context->v, from->v, sizeof(*from->v) * from->n);
 	context->place = ++p->nplaces;
 	context->outer = &p->nowhere;
 	context_begin(vs, context, 0);
 	return context;
+}
+
+static struct context *add_place(struct values *vs, const struct context *from)
+{
+	struct context context = *from;
+
+	context.v = ARENA_UNSET(vs->arena, struct constraint, from->n);
+	context_copy(&context, from);
+	return add_place_of(vs, &context);
 }
 
 static struct context *at_block(struct values *vs, uint32_t block)
@@ -204,8 +211,11 @@ static struct context *at_block(struct values *vs, uint32_t block)
 	uint32_t control = vs->control[block];
 	struct context **slot = &places_of(vs)->of_block[control == NONE ? vs->cfg->n : control];
 
-	if (!*slot)
-		*slot = add_place(vs, context_of_block(vs, block));
+	if (!*slot) {
+		const struct context *here = context_of_block(vs, block);
+
+		*slot = context_stays(vs, here) ? add_place_of(vs, here) : add_place(vs, here);
+	}
 	return *slot;
 }
 

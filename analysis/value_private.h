@@ -87,6 +87,11 @@ struct kept_input { /* what came into a phi along one way */
 	uint32_t looked; /* 1 + clock of the values from which, or 0 */
 };
 
+struct answer { /* of value_of */
+	struct value v;
+	uint32_t operand, next; /* 1 + the one before of the instruction, or 0 */
+};
+
 enum steady { /* from `at' of what it reads a node gives `at' again */
 	STEADY_NOT,
 	STEADY_HERE, /* under what holds in its block */
@@ -169,8 +174,8 @@ struct values {
 	uint32_t nplaces;      /* kept by footprints */
 	uint32_t nresidues;
 	uint32_t cuts;	       /* evaluations that ended for want of depth or fuel so far */
-	uint32_t *cached;      /* by operand: answer of value_of + 1, or 0 */
-	struct value *answers;
+	uint32_t *answered;    /* by instruction: 1 + its latest answer of value_of, or 0 */
+	struct answer *answers;
 	uint32_t nanswers, answers_cap;
 };
 
@@ -270,6 +275,8 @@ void context_find_controls(struct values *);
 void context_at_block(struct values *, uint32_t block, struct context *);
 /* The same to read, until the values change or another is asked for. */
 const struct context *context_of_block(struct values *, uint32_t block);
+/* Until the values change, also when another is asked for. */
+bool context_stays(const struct values *, const struct context *of_block);
 /* The clock of the values when it, or what it is made of, became what it is. */
 uint32_t context_look_since(struct values *, uint32_t block);
 static inline uint32_t context_since(struct values *vs, uint32_t block)

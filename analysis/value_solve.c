@@ -403,7 +403,7 @@ static void solve_all(struct solver *s)
 	bits_zero(s->loose);
 	for (uint32_t i = 0; i < s->ninputs; i++)
 		vs->kept_inputs[i].looked = 0;
-	vs->cached = NULL;
+	vs->answered = NULL;
 	vs->places = NULL;
 	vs->steady = NULL;
 	vs->same = NULL;
@@ -487,5 +487,6 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	vs->users = vs->user_at = NULL;
 	values_number(vs);
 	values_find_roots(vs);
+	ssa_rest(&vs->ssa);
 	return vs;
 }
