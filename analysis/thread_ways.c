@@ -21,28 +21,33 @@ static struct values *keeper(const struct values *vs)
 }
 
 /* NULL for a node of which nothing is known. */
-static struct kept_truths *kept_of(const struct values *vs, uint32_t node)
+static const struct kept_truths *kept_of(const struct values *vs, uint32_t node)
 {
+	static const struct kept_truths nothing;
 	struct values *m = keeper(vs);
 
 	if (node == NONE || node >= vs->nsolved)
 		return NULL;
 	if (!m->truths)
 		m->truths = ARENA_NEW(m->arena, struct kept_truths *, m->nsolved);
-	if (!m->truths[node])
-		m->truths[node] = ARENA_NEW(m->arena, struct kept_truths, 1);
-	return m->truths[node];
+	return m->truths[node] ? m->truths[node] : &nothing;
 }
 
-/* The same for all threads, their elected ones included. */
-static void keep_all(struct kept_truths *kept, enum truth truth)
+/* The same for all threads, their elected ones included: one for all such nodes. */
+static struct kept_truths *kept_alike(struct values *vs, enum truth truth)
 {
+	struct kept_truths *kept = vs->truths_alike[truth];
+
+	if (kept)
+		return kept;
+	kept = vs->truths_alike[truth] = ARENA_NEW(vs->arena, struct kept_truths, 1);
 	memset(&kept->asked, 0xff, sizeof(kept->asked));
 	memset(&kept->yes, truth == TRUTH_YES ? 0xff : 0, sizeof(kept->yes));
 	memset(&kept->no, truth == TRUTH_NO ? 0xff : 0, sizeof(kept->no));
 	kept->asked_elected = UINT32_MAX;
 	kept->yes_elected = truth == TRUTH_YES ? UINT32_MAX : 0;
 	kept->no_elected = truth == TRUTH_NO ? UINT32_MAX : 0;
+	return kept;
 }
 
 static void keep_threads(
@@ -64,15 +69,18 @@ static void keep_range(struct kept_truths *kept, uint32_t tid, uint32_t end, enu
 	}
 }
 
-static void ask(const struct values *vs, struct kept_truths *kept, struct thread t, uint32_t node)
+static const struct kept_truths *ask(const struct values *vs, struct thread t, uint32_t node)
 {
+	struct values *m = keeper(vs);
 	uint32_t alike, warp = t.tid / 32;
 	enum truth truth = thread_compute(vs, t, node, &alike);
 
-	if (alike == THREADS_MAX) {
-		keep_all(kept, truth);
-		return;
-	}
+	if (alike == THREADS_MAX)
+		return m->truths[node] = kept_alike(m, truth);
+	if (!m->truths[node])
+		m->truths[node] = ARENA_NEW(m->arena, struct kept_truths, 1);
+	struct kept_truths *kept = m->truths[node];
+
 	if (alike == 32)
 		keep_threads(kept, t.tid / 64, UINT64_C(0xffffffff) << (t.tid & 32), truth);
 	else if (!t.elected)
@@ -82,24 +90,25 @@ static void ask(const struct values *vs, struct kept_truths *kept, struct thread
 		kept->yes_elected |= (uint32_t)(truth == TRUTH_YES) << warp;
 		kept->no_elected |= (uint32_t)(truth == TRUTH_NO) << warp;
 	}
+	return kept;
 }
 
 static enum truth holds(const struct values *vs, struct thread t, uint32_t node)
 {
-	struct kept_truths *kept = t.tid < THREADS_MAX ? kept_of(vs, node) : NULL;
+	const struct kept_truths *kept = t.tid < THREADS_MAX ? kept_of(vs, node) : NULL;
 	uint32_t warp = t.tid / 32;
 
 	if (!kept)
 		return TRUTH_OPEN;
 	if (t.elected) {
 		if (!(kept->asked_elected >> warp & 1))
-			ask(vs, kept, t, node);
+			kept = ask(vs, t, node);
 		return kept->no_elected >> warp & 1    ? TRUTH_NO
 		       : kept->yes_elected >> warp & 1 ? TRUTH_YES
 						       : TRUTH_OPEN;
 	}
 	if (!thread_set_has(&kept->asked, t.tid))
-		ask(vs, kept, t, node);
+		kept = ask(vs, t, node);
 	return thread_set_has(&kept->no, t.tid)	   ? TRUTH_NO
 	       : thread_set_has(&kept->yes, t.tid) ? TRUTH_YES
 						   : TRUTH_OPEN;
@@ -183,7 +192,7 @@ bool thread_reaches(const struct values *vs, struct thread t, uint32_t b)
 static void take_out(const struct values *vs, uint32_t insn, bool instead, struct thread_set *set)
 {
 	uint32_t node = vs->ssa.guard_of[insn];
-	struct kept_truths *kept = kept_of(vs, node);
+	const struct kept_truths *kept = kept_of(vs, node);
 	bool negated = vs->fn->insns[insn].guard_negated;
 
 	if (!kept)
@@ -194,7 +203,7 @@ static void take_out(const struct values *vs, uint32_t insn, bool instead, struc
 		for (; open; open = set->w[w] & ~kept->asked.w[w]) {
 			uint16_t tid = (uint16_t)(w * 64 + (uint32_t)__builtin_ctzll(open));
 
-			ask(vs, kept, (struct thread){tid, false}, node);
+			kept = ask(vs, (struct thread){tid, false}, node);
 		}
 		set->w[w] &= ~(negated == instead ? kept->no : kept->yes).w[w];
 	}
@@ -218,11 +227,12 @@ static const struct thread_set *find_reach(
 
 	if (branch == NONE)
 		return above;
-	struct thread_set *set = ARENA_NEW(vs->arena, struct thread_set, 1);
+	struct thread_set set = *above;
 
-	*set = *above;
-	take_out(vs, branch, edge == 1, set);
-	return set;
+	take_out(vs, branch, edge == 1, &set);
+	if (thread_set_within(above, &set))
+		return above;
+	return memcpy(ARENA_UNSET(vs->arena, struct thread_set, 1), &set, sizeof(set));
 }
 
 const struct thread_set *threads_reach(const struct values *vs, uint32_t block)

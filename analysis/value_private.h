@@ -167,6 +167,7 @@ struct values {
 	bool unsolved;	       /* the budget ran out */
 	struct places *places; /* filled on demand; NULL while solving */
 	struct kept_truths **truths; /* by node, filled on demand: see thread_ways.c */
+	struct kept_truths *truths_alike[3]; /* by enum truth: of nodes that are so for all threads */
 	const struct thread_set **reach; /* by block, likewise */
 	struct residues *residues[RESIDUES_LISTS]; /* see residues.c */
 	struct footprint *footprints[RESIDUES_LISTS]; /* see swizzled.c */
