@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-#define KEY_WORDS 7
+#define KEY_WORDS 8
 
 struct entry {
-	uint64_t key[KEY_WORDS];
+	uint32_t key[KEY_WORDS];
 	uint32_t number;
 };
 
@@ -28,12 +28,18 @@ struct number_table {
 
 enum key_kind { KEY_IMM = 1, KEY_SPECIAL, KEY_SYMBOL, KEY_OFFSET, KEY_NOT, KEY_INDEXED, KEY_INSN };
 
-static uint64_t hash_key(const uint64_t *key)
+static void put_wide(uint32_t *key, uint64_t v)
+{
+	key[0] = (uint32_t)v;
+	key[1] = (uint32_t)(v >> 32);
+}
+
+static uint64_t hash_key(const uint32_t *key)
 {
 	uint64_t h = 0;
 
-	for (uint32_t i = 0; i < KEY_WORDS; i++) {
-		h = (h ^ key[i]) * UINT64_C(0x9e3779b97f4a7c15);
+	for (uint32_t i = 0; i < KEY_WORDS; i += 2) {
+		h = (h ^ (key[i] | (uint64_t)key[i + 1] << 32)) * UINT64_C(0x9e3779b97f4a7c15);
 		h ^= h >> 29;
 	}
 	return h;
@@ -74,7 +80,7 @@ static uint32_t room_for(uint32_t entries)
 	return size;
 }
 
-static uint32_t intern(struct values *vs, const uint64_t *key, bool invariant)
+static uint32_t intern(struct values *vs, const uint32_t *key, bool invariant)
 {
 	struct number_table *t = vs->numbers;
 	uint32_t hash = (uint32_t)hash_key(key);
@@ -113,15 +119,14 @@ static bool volatile_special(uint8_t special)
 
 static uint32_t operand_number(struct values *vs, const struct operand *o)
 {
-	uint64_t key[KEY_WORDS] = {0};
-	uint32_t number = NONE;
+	uint32_t key[KEY_WORDS] = {0}, number = NONE;
 
 	switch ((enum operand_kind)o->kind) {
 	case OPERAND_IMM:
 	case OPERAND_FLOAT:
 		key[0] = KEY_IMM;
-		key[1] = (uint64_t)o->imm;
-		key[2] = o->kind;
+		put_wide(&key[1], (uint64_t)o->imm);
+		key[3] = o->kind;
 		return intern(vs, key, true);
 	case OPERAND_SPECIAL:
 		if (volatile_special(o->special))
@@ -133,7 +138,7 @@ static uint32_t operand_number(struct values *vs, const struct operand *o)
 	case OPERAND_SYMBOL:
 		key[0] = KEY_SYMBOL;
 		key[1] = o->id;
-		key[2] = (uint64_t)o->imm;
+		put_wide(&key[2], (uint64_t)o->imm);
 		return intern(vs, key, true);
 	case OPERAND_REG:
 		if (o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands ||
@@ -173,7 +178,7 @@ static uint32_t operand_number(struct values *vs, const struct operand *o)
 		memset(key, 0, sizeof(key));
 		key[0] = KEY_OFFSET;
 		key[1] = number;
-		key[2] = (uint64_t)o->imm;
+		put_wide(&key[2], (uint64_t)o->imm);
 		number = intern(vs, key, vs->invariant[number]);
 	}
 	return number;
@@ -191,9 +196,9 @@ static bool has_expression(const struct values *vs, const struct insn *insn)
 	return insn_is_arithmetic(insn) || insn->op == OP_elect || insn->op == OP_getctarank;
 }
 
-static bool list_number(struct values *vs, const struct operand *o, uint64_t *out, bool *invariant)
+static bool list_number(struct values *vs, const struct operand *o, uint32_t *out, bool *invariant)
 {
-	uint64_t key[KEY_WORDS] = {0};
+	uint32_t key[KEY_WORDS] = {0};
 
 	if (o->kind != OPERAND_LIST || operand_count(o) > 4) {
 		uint32_t n = operand_number(vs, o);
@@ -206,7 +211,7 @@ static bool list_number(struct values *vs, const struct operand *o, uint64_t *ou
 	for (uint32_t i = 0; i < operand_count(o); i++) {
 		uint32_t n = operand_number(vs, operand_child(vs->fn, o, i));
 
-		key[i + 2] = n + UINT64_C(1);
+		key[i + 2] = n + 1;
 		*invariant &= vs->invariant[n];
 	}
 	*out = intern(vs, key, *invariant);
@@ -216,7 +221,8 @@ static bool list_number(struct values *vs, const struct operand *o, uint64_t *ou
 static uint32_t expression(struct values *vs, const struct node *n)
 {
 	const struct insn *insn = &vs->fn->insns[n->insn];
-	uint64_t key[KEY_WORDS] = {KEY_INSN, insn->op};
+	uint32_t key[KEY_WORDS] = {KEY_INSN | (uint32_t)insn->op << 8};
+	uint64_t mods = insn->op;
 	bool invariant = true;
 
 	if (n->previous != NONE || !has_expression(vs, insn) || insn->count > 5)
@@ -229,10 +235,11 @@ static uint32_t expression(struct values *vs, const struct node *n)
 			return operand_number(vs, s);
 	}
 	for (uint32_t i = 0; i < insn->nmods; i++)
-		key[1] = key[1] * 1000003 + insn->mods[i];
-	key[2] = insn_slot(vs->fn, insn, n->reg);
+		mods = mods * 1000003 + insn->mods[i];
+	put_wide(&key[1], mods);
+	key[3] = insn_slot(vs->fn, insn, n->reg);
 	for (uint32_t k = 1; k < insn->count; k++)
-		if (!list_number(vs, insn_operand(vs->fn, insn, k), &key[k + 2], &invariant))
+		if (!list_number(vs, insn_operand(vs->fn, insn, k), &key[k + 3], &invariant))
 			return fresh(vs, false);
 	return intern(vs, key, invariant);
 }
