@@ -180,9 +180,8 @@ static struct sets find_groups(const struct solver *s)
 {
 	const struct runs *runs = s->runs;
 	struct sets sets = sets_new(s->arena, runs->ndemands);
-	size_t size = sizeof(uint32_t) * ((size_t)runs->graph->n + 1);
-	uint32_t *source = ARENA_NEW(s->arena, uint32_t, runs->graph->n + 1);
-	uint32_t *sink = ARENA_NEW(s->arena, uint32_t, runs->graph->n + 1);
+	uint32_t n = runs->graph->n;
+	uint32_t *source = ARENA_UNSET(s->arena, uint32_t, n), *sink = ARENA_UNSET(s->arena, uint32_t, n);
 
 	for (uint32_t kind = 0; kind < 16; kind++) {
 		bool used = false;
@@ -193,14 +192,16 @@ static struct sets find_groups(const struct solver *s)
 			if (variant(demand) != kind)
 				continue;
 			if (!used) {
-				memset(source, 0xff, size);
-				memset(sink, 0xff, size);
+				memset(source, 0xff, sizeof(*source) * n);
+				memset(sink, 0xff, sizeof(*sink) * n);
 				used = true;
 			}
 			join_at(&sets, source, demand->sources, demand->nsources, d);
 			join_at(&sets, sink, demand->sinks, demand->nsinks, d);
 		}
 	}
+	ARENA_GIVE_BACK(s->arena, sink, n);
+	ARENA_GIVE_BACK(s->arena, source, n);
 	return sets;
 }
 
@@ -546,7 +547,6 @@ void cut_solve(const struct cut_graph *graph, const struct demand *demands, uint
 	if (!ndemands)
 		return;
 	runs_build(graph, demands, ndemands, arena, runs);
-	s.network = maxflow_new(arena, 2 * runs->n + 2);
 	s.any = bits_new(arena, runs->n + 1);
 	s.always = bits_new(arena, runs->n + 1);
 	s.done = bits_new(arena, runs->n + 1);
@@ -557,6 +557,7 @@ void cut_solve(const struct cut_graph *graph, const struct demand *demands, uint
 	struct sets groups = find_groups(&s);
 	struct sets components = find_components(&s, &groups);
 
+	s.network = maxflow_new(arena, 2 * runs->n + 2);
 	for (uint32_t d = 0; d < ndemands && !budget_spent(budget); d++)
 		if (set_of(&components, d) == d)
 			cut_component(&s, &groups, members(&s, &components, d), have);

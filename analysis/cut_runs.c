@@ -59,12 +59,13 @@ static void find_changes(const struct runs *runs, struct arena *arena, struct li
 }
 
 /* Points at whose instruction something begins or ends: a run stops there. */
-static void find_stops(struct runs *runs, struct arena *arena, struct lines *lines)
+static void find_stops(
+	struct runs *runs, struct arena *arena, struct arena *own, struct lines *lines)
 {
 	const struct cut_graph *g = runs->graph;
 
 	runs->is_source = bits_new(arena, g->n);
-	lines->stop = bits_new(arena, g->n);
+	lines->stop = bits_new(own, g->n);
 	for (uint32_t d = 0; d < runs->ndemands; d++) {
 		for (uint32_t i = 0; i < runs->demands[d].nsources; i++)
 			bits_set(runs->is_source, runs->demands[d].sources[i]);
@@ -304,10 +305,10 @@ static struct demand_sets find_reached(const struct runs *runs, struct arena *ar
 }
 
 /* Of these, those that go on from there to an end: found backwards from the ends. */
-static void find_relevant(struct runs *runs, struct arena *arena)
+static void find_relevant(struct runs *runs, struct arena *arena, struct arena *own)
 {
-	struct demand_sets reached = find_reached(runs, arena);
-	struct agenda todo = agenda_new(arena, runs->n);
+	struct demand_sets reached = find_reached(runs, own);
+	struct agenda todo = agenda_new(own, runs->n);
 
 	runs->relevant_at = sets_new(runs, arena);
 	for (uint32_t r = 0; r < runs->n; r++) {
@@ -368,12 +369,14 @@ void runs_build(const struct cut_graph *graph, const struct demand *demands, uin
 	struct arena *arena, struct runs *runs)
 {
 	struct lines lines = {0};
+	struct arena own;
 
+	arena_begin(&own, arena);
 	*runs = (struct runs){.graph = graph, .demands = demands, .ndemands = ndemands};
-	find_jumps(graph, arena, &lines);
-	find_changes(runs, arena, &lines);
-	find_stops(runs, arena, &lines);
-	find_inside(runs, arena, &lines);
+	find_jumps(graph, &own, &lines);
+	find_changes(runs, &own, &lines);
+	find_stops(runs, arena, &own, &lines);
+	find_inside(runs, &own, &lines);
 	collect_runs(runs, arena, &lines);
 	join_runs(runs, arena);
 	number_preds(runs, arena, &lines);
@@ -389,8 +392,9 @@ void runs_build(const struct cut_graph *graph, const struct demand *demands, uin
 		runs->sources[d] = sorted_sources(&demands[d], arena);
 		starts_and_ends(runs, arena, d);
 	}
-	find_relevant(runs, arena);
+	find_relevant(runs, arena, &own);
 	list_relevant(runs, arena);
+	arena_end(&own);
 }
 
 static void visit(struct runs *runs, uint32_t d, const uint8_t *have, uint32_t r, uint32_t from,
