@@ -285,7 +285,7 @@ void plan_emit(struct planner *p, uint8_t change, uint32_t at, enum fence_kind k
 		.kind = (uint8_t)kind,
 		.before = points_insn(&p->scene.points, at),
 		.behind = points_is_behind(&p->scene.points, at),
-		.weight = p->scene.points.weight[at],
+		.weight = points_weight(&p->scene.points, at),
 		.edges = edges.v,
 		.nedges = edges.n,
 		.reason = reason};
@@ -337,7 +337,7 @@ static void list_weights(struct planner *p)
 
 	for (uint32_t k = bytes_next(scene->existing, n, 0); k < n;
 		k = bytes_next(scene->existing, n, k + 1)) {
-		struct fence_weight one = {k, scene->points.weight[k]};
+		struct fence_weight one = {k, points_weight(&scene->points, k)};
 
 		if (fence_is_proxy((enum fence_kind)scene->existing[k]) &&
 			scene_representative(scene, k) == k)

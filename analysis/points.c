@@ -146,7 +146,7 @@ static void build_graph(struct points *points, struct arena *arena)
 		succ[m++] = points->behind[i] + 1;
 	}
 	first[all] = m;
-	points->cost = ARENA_UNSET(arena, uint64_t, all);
+	points->cost = ARENA_NEW(arena, uint64_t, all); /* 0 where nothing leads */
 	points->kills = ARENA_NEW(arena, uint8_t, all);
 	points->graph = (struct cut_graph){.n = all,
 		.first = first,
@@ -224,13 +224,13 @@ static bool frequency(struct slice text, uint64_t *n)
 	return i == text.size;
 }
 
+/* What a fence costs at each point, where none is taboo. */
 static void build_weights(struct points *points, struct arena *arena)
 {
 	const struct unit *unit = points->unit;
 	const struct function *fn = unit->fn;
-	uint64_t *of_block = ARENA_NEW(arena, uint64_t, unit->cfg.n + 1);
+	uint64_t *of_block = points->weight_of = ARENA_UNSET(arena, uint64_t, unit->cfg.n + 1);
 
-	points->weight = ARENA_NEW(arena, uint64_t, points->graph.n); /* 0 where nothing leads */
 	for (uint32_t b = 0; b < unit->cfg.n; b++)
 		of_block[b] = ten_to(unit->cfg.blocks[b].loop_depth);
 	for (uint32_t i = 0; i < fn->npragmas; i++) {
@@ -245,11 +245,26 @@ static void build_weights(struct points *points, struct arena *arena)
 		const struct block *block = &unit->cfg.blocks[b];
 
 		for (uint32_t k = block->first; k < block->first + block->count; k++)
-			points->weight[k] = of_block[b];
+			points->cost[k] = of_block[b];
 	}
-	points->weight[fn->ninsns] = 1;
+	points->cost[fn->ninsns] = 1;
 	for (uint32_t i = 0; i < points->nbehind; i++)
-		points->weight[fn->ninsns + 1 + i] = points->weight[points->behind[i]];
+		points->cost[fn->ninsns + 1 + i] = points->cost[points->behind[i]];
+}
+
+uint64_t points_weight(const struct points *points, uint32_t point)
+{
+	const struct cfg *cfg = &points->unit->cfg;
+	uint32_t first = points_insn(points, point), k = first;
+	uint64_t sum = 0;
+
+	if (points->cost[point] < CUT_AVOID || first == points->unit->fn->ninsns)
+		return points->cost[point];
+	do {
+		sum += cfg->block_of[k] == NONE ? 0 : points->weight_of[cfg->block_of[k]];
+		k = points->sibling[k];
+	} while (k != first);
+	return sum;
 }
 
 /* ---- copies ---- */
@@ -273,10 +288,10 @@ static void join_copies(struct points *points, const struct by_text *v, uint32_t
 
 	for (uint32_t i = 0; i < n; i++) {
 		points->sibling[v[i].insn] = v[i + 1 < n ? i + 1 : 0].insn;
-		sum += points->weight[v[i].insn];
+		sum += points->cost[v[i].insn];
 	}
 	for (uint32_t i = 0; i < n; i++)
-		points->weight[v[i].insn] = sum;
+		points->cost[v[i].insn] = sum;
 }
 
 static bool all_have_ends(const struct points *points, uint32_t insn)
@@ -309,7 +324,7 @@ static void join_ends(struct points *points, struct arena *arena)
 
 			bits_set(done, k);
 			if (end != NONE) {
-				points->weight[end] = all ? points->weight[k] : CUT_FORBIDDEN;
+				points->cost[end] = all ? points->cost[k] : CUT_FORBIDDEN;
 				points->sibling[end] = all ? points->end_of[next] : end;
 			}
 			k = next;
@@ -504,7 +519,6 @@ static void build_costs(struct points *points, struct arena *arena, const struct
 	const struct unit *unit = points->unit;
 	const struct function *fn = unit->fn;
 
-	memcpy(points->cost, points->weight, sizeof(*points->cost) * points->graph.n);
 	avoid_batches(points, arena, special->batches);
 	for (uint32_t k = 0; unit->leave && k < fn->ninsns; k++)
 		if (unit->leave[k] & LEAVE_TEXT)

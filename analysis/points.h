@@ -14,8 +14,7 @@ struct points {
 	struct cut_graph graph;
 	uint64_t *cost;	  /* graph.cost */
 	uint8_t *kills;	  /* graph.kills */
-	uint64_t *weight; /* by point: estimated executions, 10^loop depth, all copies of the text
-			     together */
+	uint64_t *weight_of; /* by block: estimated executions, 10^loop depth */
 	uint32_t *behind; /* by point above ninsns, from 0: the instruction behind which it is */
 	uint32_t nbehind;
 	struct bits ends;  /* instructions with a point behind them */
@@ -29,3 +28,5 @@ void points_build(const struct unit *, struct arena *, struct points *);
 /* The instruction at whose place in the text a point is. */
 uint32_t points_insn(const struct points *, uint32_t point);
 bool points_is_behind(const struct points *, uint32_t point);
+/* Estimated executions, all copies of the text together. */
+uint64_t points_weight(const struct points *, uint32_t point);

@@ -303,12 +303,12 @@ uint64_t scene_weight(const struct scene *scene)
 
 	for (uint32_t k = scene_next_added(scene, 0); k != NONE; k = scene_next_added(scene, k + 1))
 		if (scene_representative(scene, k) == k)
-			sum += scene->points.weight[k] * cut_instructions(scene->width[k]);
+			sum += points_weight(&scene->points, k) * cut_instructions(scene->width[k]);
 	for (uint32_t k = bytes_next(scene->existing, n, 0); k < n;
 		k = bytes_next(scene->existing, n, k + 1))
 		if (fence_is_proxy((enum fence_kind)scene->existing[k]) &&
 			scene_representative(scene, k) == k)
-			sum += scene->points.weight[k];
+			sum += points_weight(&scene->points, k);
 	return sum;
 }
 
