@@ -142,13 +142,13 @@ static void demand_add(struct demands *d, uint32_t f, const struct list *sources
 		.nsources = sources->n,
 		.sinks = sinks->v,
 		.nsinks = sinks->n,
-		.pending = pending,
 		.width = width(d->s, f, waiting),
 		.waiting_side = waiting,
 	};
 
 	if (!sources->n || !sinks->n)
 		return;
+	demand.pending = pending.words ? pending : demand_no_points(d);
 	edges_of(d, f, &edges);
 	demand.edges = edges.v;
 	demand.nedges = edges.n;

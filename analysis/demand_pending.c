@@ -57,21 +57,22 @@ static void fill_buckets(struct demands *d, uint32_t nasked)
 		uint32_t b = share ? find_bucket(hashes, &d->nbuckets, alike(d, f)) : d->nbuckets++;
 		struct bucket *bucket = &d->buckets[b];
 
-		if (!bucket->own_at.words) {
-			bucket->fact = share ? NONE : f;
-			bucket->own_at = bits_new(arena, points);
-			bucket->foreign_at = bits_new(arena, points);
-			if (share)
-				bucket->facts = bits_new(arena, d->s->facts.n);
-		}
+		bucket->fact = share ? NONE : f;
+		if (share && !bucket->facts.words)
+			bucket->facts = bits_new(arena, d->s->facts.n);
 		if (share)
 			bits_set(bucket->facts, f);
 		d->bucket_of[f] = b;
 	}
 }
 
-static void set_range(struct bits b, uint32_t from, uint32_t to)
+/* Many are pending in one of the two states only. */
+static void set_range(struct demands *d, struct bits *at, uint32_t from, uint32_t to)
 {
+	if (!at->words)
+		*at = demand_no_points(d);
+	struct bits b = *at;
+
 	for (uint32_t i = from; i <= to;) {
 		uint32_t n = 64 - i % 64;
 		uint64_t ones = ~UINT64_C(0);
@@ -128,8 +129,8 @@ static void take_change(
 		if (bits_has(f->pending, i))
 			f->since[i] = at;
 		else if (f->since[i] < at)
-			set_range(f->foreign ? bucket->foreign_at : bucket->own_at, f->since[i],
-				at - 1);
+			set_range(d, f->foreign ? &bucket->foreign_at : &bucket->own_at,
+				f->since[i], at - 1);
 	}
 }
 

@@ -13,7 +13,8 @@ struct list {
 struct bucket {
 	uint32_t fact;			/* the only one; NONE: see `facts` */
 	struct bits facts;		/* no words: see `fact` */
-	struct bits own_at, foreign_at; /* instructions before which one of them is pending */
+	struct bits own_at, foreign_at; /* instructions before which one of them is pending; no
+					   words: none */
 };
 
 struct demands {
@@ -37,6 +38,12 @@ struct demands {
 	uint64_t *likeness; /* by fact, from the first search on */
 	uint32_t searched;  /* the fact of the latest search, or NONE */
 };
+
+/* A set of instructions. */
+static inline struct bits demand_no_points(const struct demands *d)
+{
+	return bits_new(d->s->unit->arena, d->s->unit->fn->ninsns + 1);
+}
 
 /* Sorts the asked facts into buckets and finds where they are pending. */
 void demand_find_pending(struct demands *);

@@ -259,10 +259,10 @@ static void add_end(
 		bits_set(pending, scene->points.end_of[k]);
 }
 
-static void add_ends(struct scene *scene, struct demand *demand)
+static void add_ends(struct scene *scene, struct demand *demand, struct arena *arena)
 {
 	const struct points *points = &scene->points;
-	struct bits pending = bits_new(scene->unit->arena, points->graph.n);
+	struct bits pending = bits_new(arena, points->graph.n);
 
 	memcpy(pending.words, demand->pending.words, sizeof(uint64_t) * demand->pending.nwords);
 	for (uint32_t w = 0; w < points->ends.nwords; w++)
@@ -279,12 +279,31 @@ static void add_ends(struct scene *scene, struct demand *demand)
 	demand->pending = pending;
 }
 
+static const uint32_t *copied(struct arena *arena, const uint32_t *v, uint32_t n)
+{
+	return n ? memcpy(ARENA_UNSET(arena, uint32_t, n), v, sizeof(*v) * n) : NULL;
+}
+
+/* What finding the demands needs is far more than they are: they are copied out of a stage. */
 void scene_demands(
 	struct scene *scene, const struct flow *flow, struct demand **demands, uint32_t *n)
 {
-	flow_demands(scene->setup, flow, demands, n);
-	for (uint32_t i = 0; i < *n; i++)
-		add_ends(scene, &(*demands)[i]);
+	struct arena *arena = scene->unit->arena, stage;
+	struct demand *v;
+
+	unit_begin(scene->unit, &stage);
+	flow_demands(scene->setup, flow, &v, n);
+	*demands = ARENA_UNSET(arena, struct demand, *n + 1);
+	for (uint32_t i = 0; i < *n; i++) {
+		struct demand *demand = &(*demands)[i];
+
+		*demand = v[i];
+		demand->sources = copied(arena, v[i].sources, v[i].nsources);
+		demand->sinks = copied(arena, v[i].sinks, v[i].nsinks);
+		demand->edges = copied(arena, v[i].edges, v[i].nedges);
+		add_ends(scene, demand, arena);
+	}
+	unit_end(scene->unit);
 }
 
 uint32_t scene_representative(const struct scene *scene, uint32_t point)
