@@ -20,15 +20,16 @@ static uint32_t name_id(struct build *b, struct slice text)
 
 void build_body_begin(struct build *b)
 {
+	const struct span *body = &b->module->functions[b->fn->index].body;
 	uint32_t n = b->module->functions[b->fn->index].ninsns;
 
 	scope_init(&b->scope, b->arena, b->names, b->fn);
 	scope_open(&b->scope); /* parameters; the body is the same block (ISA 5.4) */
+	b->scope.room = (body->end - body->begin) / 4; /* at most a byte of tables for a byte of text */
 	b->fn->module = b->module;
 	b->fn->insns = ARENA_UNSET(b->arena, struct insn, n); /* as many as the scan has counted */
 	b->insns_cap = n;
 	/* a guess that saves copies: of short instructions, or of long lists of registers */
-	const struct span *body = &b->module->functions[b->fn->index].body;
 	uint32_t listed = (body->end - body->begin) / 10;
 
 	b->operands_cap = n < UINT32_MAX / 3 ? 3 * n : n;

@@ -80,6 +80,12 @@ static void settle_all(
 	}
 }
 
+static void drop_views(struct scope *scope)
+{
+	for (uint32_t i = 0; i < 1u << PREFIX_BITS; i++)
+		scope->prefixes[i].nregs = 0;
+}
+
 void scope_close(struct scope *scope, uint32_t **table_entries)
 {
 	struct open_block block = scope->blocks[--scope->nblocks];
@@ -91,17 +97,14 @@ void scope_close(struct scope *scope, uint32_t **table_entries)
 		scope->locals[local].label = scope->hidden_labels[--scope->nhidden_labels];
 		settle_all(scope, label, block.nreferences, table_entries);
 	}
+	if (scope->nbindings > block.nbindings)
+		drop_views(scope);
 	while (scope->nbindings > block.nbindings) {
 		struct binding *binding = &scope->bindings[--scope->nbindings];
 
 		scope->locals[binding->local].binding = binding->previous;
 		ARENA_GIVE_BACK(scope->arena, binding->regs, binding->nregs);
 	}
-}
-
-static struct prefix *prefix_place(struct scope *scope, uint64_t prefix)
-{
-	return &scope->prefixes[prefix * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PREFIX_BITS)];
 }
 
 static bool is_numbered_name(const char *text, size_t size, struct numbered_name *name)
@@ -118,7 +121,7 @@ static void note_alone(struct scope *scope, const char *text, size_t size)
 
 	if (!is_numbered_name(text, size, &name))
 		return;
-	struct prefix *prefix = prefix_place(scope, name.prefix);
+	struct prefix *prefix = scope_prefix_place(scope, name.prefix);
 
 	if (prefix->text == name.prefix)
 		prefix->hidden = true;
@@ -129,10 +132,10 @@ static void note_prefix(struct scope *scope, const char *text, size_t size, uint
 	if (size > SHORT_PREFIX)
 		return;
 	uint64_t name = short_prefix(text, size);
-	struct prefix *prefix = prefix_place(scope, name);
+	struct prefix *prefix = scope_prefix_place(scope, name);
 
 	if (!prefix->text)
-		*prefix = (struct prefix){name, local, false};
+		*prefix = (struct prefix){.text = name, .local = local};
 }
 
 static void bind(struct scope *scope, const char *text, size_t size, struct binding binding)
@@ -142,6 +145,7 @@ static void bind(struct scope *scope, const char *text, size_t size, struct bind
 
 	binding.previous = local->binding;
 	local->binding = scope->nbindings;
+	drop_views(scope);
 	ARENA_PUSH(scope->arena, scope->bindings, scope->nbindings, scope->bindings_cap, binding);
 	if (binding.kind == BINDING_RANGE)
 		note_prefix(scope, text, size, binding.local);
@@ -278,16 +282,25 @@ static uint32_t new_range_reg(struct scope *scope, const struct binding *range, 
 				      .vector = range->vector});
 }
 
-/* Numbers are mostly dense, so that a table of them pays; it grows with the questions that it would have
- * answered. Whether it has a place for the number. */
+static void grow_table(struct scope *scope, struct binding *range, uint32_t n)
+{
+	range->regs = arena_grow(scope->arena, range->regs, range->nregs * sizeof(*range->regs),
+		n * sizeof(*range->regs));
+	range->nregs = n;
+	drop_views(scope);
+}
+
+/* Numbers are mostly dense, so that a table of them pays: of the whole range as long as there is room, else it
+ * grows with the questions that it would have answered. Whether it has a place for the number. */
 static bool keeps_number(struct scope *scope, struct binding *range, uint32_t number)
 {
-	if (number >= range->nregs && ++range->nasked > number / 16) {
-		uint32_t n = 2 * range->nregs > number ? 2 * range->nregs : number + 1;
-
-		range->regs = arena_grow(scope->arena, range->regs,
-			range->nregs * sizeof(*range->regs), n * sizeof(*range->regs));
-		range->nregs = n;
+	if (number < range->nregs)
+		return true;
+	if (range->nasked == 0 && range->count <= scope->room) {
+		scope->room -= (uint32_t)range->count;
+		grow_table(scope, range, (uint32_t)range->count);
+	} else if (++range->nasked > number / 16) {
+		grow_table(scope, range, 2 * range->nregs > number ? 2 * range->nregs : number + 1);
 	}
 	return number < range->nregs;
 }
@@ -327,17 +340,20 @@ static uint32_t range_reg(struct scope *scope, uint32_t binding, uint32_t number
 	return reg;
 }
 
-uint32_t scope_find_numbered(struct scope *scope, struct numbered_name name)
+uint32_t scope_find_unseen(struct scope *scope, struct prefix *prefix, uint32_t number)
 {
-	const struct prefix *prefix = prefix_place(scope, name.prefix);
-
-	if (prefix->text != name.prefix || prefix->hidden || scope->digit_prefixes)
+	if (prefix->hidden || scope->digit_prefixes)
 		return NONE;
 	uint32_t b = scope->locals[prefix->local].binding;
-	bool holds = b != NONE && scope->bindings[b].kind == BINDING_RANGE &&
-		     name.number < scope->bindings[b].count;
 
-	return holds ? range_reg(scope, b, name.number) : NONE;
+	if (b == NONE || scope->bindings[b].kind != BINDING_RANGE ||
+		number >= scope->bindings[b].count)
+		return NONE;
+	uint32_t reg = range_reg(scope, b, number);
+
+	prefix->regs = scope->bindings[b].regs;
+	prefix->nregs = scope->bindings[b].nregs;
+	return reg;
 }
 
 struct resolved scope_find(struct scope *scope, const char *text, size_t size)

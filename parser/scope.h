@@ -42,6 +42,8 @@ struct prefix { /* of a range, as an integer (numbered_name.h); 0: a free place 
 	uint64_t text;
 	uint32_t local;
 	bool hidden; /* perhaps, by a name that is declared by itself: `%r5` behind `%r<10>` */
+	uint32_t nregs;	      /* of the innermost range, a view of its table that is good until something */
+	const uint32_t *regs; /* is bound, unbound or moved; 0: nobody has looked */
 };
 
 struct reference { /* a name that a label may still settle */
@@ -73,6 +75,7 @@ struct scope {
 	struct open_block *blocks;
 	uint32_t nblocks, blocks_cap;
 	uint32_t nranges;
+	uint32_t room; /* numbers that tables of whole ranges may still have places for; given by who begins */
 	bool digit_prefixes;  /* a range's prefix ends in a digit: `%r1<4>` */
 	uint32_t regs_cap, labels_cap;
 };
@@ -96,8 +99,6 @@ void scope_add_range(struct scope *, const char *text, size_t size, uint64_t cou
 	enum modifier type, uint8_t vector);
 void scope_add_symbol(struct scope *, const char *text, size_t size, uint32_t symbol);
 struct resolved scope_find(struct scope *, const char *text, size_t size);
-/* The register of a range that the name means, or NONE: scope_find knows. */
-uint32_t scope_find_numbered(struct scope *, struct numbered_name);
 /* Adds a label before the instruction that comes next; false when the block has one of that name.
  */
 bool scope_add_label(
@@ -105,3 +106,27 @@ bool scope_add_label(
 /* Remembers an operand (entry NONE) or an entry of a table (operand NONE) that a label may settle.
  */
 void scope_refer(struct scope *, uint32_t name, struct reference);
+
+static inline struct prefix *scope_prefix_place(struct scope *scope, uint64_t prefix)
+{
+	return &scope->prefixes[prefix * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PREFIX_BITS)];
+}
+
+/* The register of that number where the prefix has no view of it, or NONE. */
+uint32_t scope_find_unseen(struct scope *, struct prefix *, uint32_t number);
+
+static inline uint32_t scope_find_number(
+	struct scope *scope, struct prefix *prefix, uint32_t number)
+{
+	uint32_t reg = number < prefix->nregs ? prefix->regs[number] : 0;
+
+	return reg ? reg - 1 : scope_find_unseen(scope, prefix, number);
+}
+
+/* The register of a range that the name means, or NONE: scope_find knows. */
+static inline uint32_t scope_find_numbered(struct scope *scope, struct numbered_name name)
+{
+	struct prefix *prefix = scope_prefix_place(scope, name.prefix);
+
+	return prefix->text == name.prefix ? scope_find_number(scope, prefix, name.number) : NONE;
+}

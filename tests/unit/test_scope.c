@@ -160,6 +160,7 @@ static void test_registers_are_those_of_the_innermost_declaration(void **state)
 		arena_init(&m->arena, &m->failed);
 		scope_init(&m->scope, &m->arena, m->names, &m->fn);
 		scope_open(&m->scope);
+		m->scope.room = below(m, 3) * 4000;
 		for (uint32_t i = 0; i < STEPS; i++)
 			step(m);
 		arena_free(&m->arena);
