@@ -279,7 +279,7 @@ static bool may_go_on(const char *p)
  * The longest stretch of ordinary statements from here on, or NULL: labels, .loc, declared registers and call parameters, and instructions whose operands are names, numbers, addresses, lists.
  * A `mov` of a bare name may take a function's address, so that one is left to the grammar. Blocks are
  * taken whole, one level deep: what stands in deeper ones is scanned again, but only once. WARP_SZ is
- * no name, so names that begin as it does are left to the grammar as well.
+ * no name, so names that begin with its first three letters are left to the grammar as well.
  */
 static const char *scan_run(struct lexer *lx)
 {
@@ -292,7 +292,8 @@ static const char *scan_run(struct lexer *lx)
 again:
 	begin = p;
 	/*!re2c
-		plain_name = [A-VX-Za-z] follow* | "W" ([B-Za-z0-9_$] follow*)? | [_$%] follow+;
+		not_war = "W" | "WA" | ("W" (follow \ "A") | "WA" (follow \ "R")) follow*;
+		plain_name = [A-VX-Za-z] follow* | not_war | [_$%] follow+;
 		dots    = dotword*;
 		special = "%" follow+ ("." [a-z0-9]+)?;
 		num     = "-"? decimal | "-"? hexa | exact;
