@@ -262,7 +262,7 @@ static void see(struct build *b, uint32_t seen)
 	b->lexer.counts.memory += b->counted;
 }
 
-void build_opcode(struct build *b, struct span at)
+enum opcode build_opcode(struct build *b, struct span at)
 {
 	struct slice text = build_text(b, at);
 
@@ -270,13 +270,14 @@ void build_opcode(struct build *b, struct span at)
 	b->opcode_at = at;
 	if (b->fn) {
 		b->opcode = opcode_entry(b, text);
-		return;
+		return build_op(b);
 	}
 	b->lexer.counts.instructions++;
 	see(b, lexer_classify(text.text, text.size));
 	b->jumps = (text.size >= 3 && memcmp(text.text, "bra", 3) == 0) ||
 		   (text.size >= 3 && memcmp(text.text, "brx", 3) == 0) ||
 		   (text.size >= 4 && memcmp(text.text, "call", 4) == 0);
+	return OP_UNKNOWN;
 }
 
 /* A modifier after blanks. Without its company the word alone must be taken at its worst. */
@@ -329,13 +330,8 @@ static uint32_t guard_reg(struct build *b)
 	return scope_new_reg(&b->scope, text.text, text.size, MOD_pred);
 }
 
-void build_instruction(struct build *b, struct span at)
+void build_instruction_of(struct build *b, struct span at, uint32_t noperands)
 {
-	if (!b->fn) {
-		b->guarded = false;
-		b->nstack = 0;
-		return;
-	}
 	const struct opcode_entry *entry = &b->opcodes[b->opcode];
 	struct insn insn = {.at = at,
 		.opcode_at = b->opcode_at,
@@ -347,11 +343,24 @@ void build_instruction(struct build *b, struct span at)
 		.origin = b->fn->index};
 
 	insn.mods = all_mods(b, entry, &insn.nmods);
-	insn.count = b->nstack;
-	insn.first = build_settle(b, b->nstack);
+	insn.count = noperands;
+	insn.first = b->fn->noperands - noperands;
 	ARENA_PUSH(b->arena, b->fn->insns, b->fn->ninsns, b->insns_cap, insn);
 	b->guarded = false;
 	b->pragma_begin = b->last_label = NONE;
+}
+
+void build_instruction(struct build *b, struct span at)
+{
+	uint32_t n = b->nstack;
+
+	if (!b->fn) {
+		b->guarded = false;
+		b->nstack = 0;
+		return;
+	}
+	build_settle(b, n);
+	build_instruction_of(b, at, n);
 }
 
 /* ISA 12: "used_bytes_mask" binds to the instruction after it, so nothing may come between. */

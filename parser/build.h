@@ -191,9 +191,11 @@ void build_block_end(struct build *);
 void build_label(struct build *, struct span name);
 void build_guard(struct build *, struct span name);
 void build_guard_not(struct build *, struct span name);
-void build_opcode(struct build *, struct span at);
+enum opcode build_opcode(struct build *, struct span at); /* OP_UNKNOWN where nothing is built */
 void build_modifier(struct build *, struct span at);
 void build_instruction(struct build *, struct span at);
+/* The same where the last n operands of the function are those of the instruction. */
+void build_instruction_of(struct build *, struct span at, uint32_t noperands);
 void build_pragma(struct build *, struct span at, struct span strings);
 void build_location(
 	struct build *, struct span at, struct span file, struct span line, struct span column);

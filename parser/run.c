@@ -36,17 +36,35 @@ static bool is_follow(char c)
 	return follows[i / 64] >> (i % 64) & 1;
 }
 
+/* Behind the digits of a name: more of it, or a component. */
+static inline bool may_go_on(char c)
+{
+	return c < '0' ? c == '.' || c == '$' : is_follow(c);
+}
+
+/* The lexer has let no other control characters pass; behind the run nothing is read. */
+static inline const char *behind_blanks(const char *p)
+{
+	while ((unsigned char)*p <= ' ' && *p)
+		p++;
+	return p;
+}
+
 static void skip_blanks(struct walk *w)
 {
-	while (is_blank(*w->p))
-		w->p++;
+	w->p = behind_blanks(w->p);
+}
+
+static inline struct span span_of(const struct walk *w, const char *begin, const char *end)
+{
+	const char *text = w->b->lexer.text;
+
+	return (struct span){(uint32_t)(begin - text), (uint32_t)(end - text)};
 }
 
 static struct span span_from(const struct walk *w, const char *begin)
 {
-	const char *text = w->b->lexer.text;
-
-	return (struct span){(uint32_t)(begin - text), (uint32_t)(w->p - text)};
+	return span_of(w, begin, w->p);
 }
 
 static struct span word(struct walk *w)
@@ -69,9 +87,82 @@ static bool take(struct walk *w, char c)
 	return true;
 }
 
+/* Most operands are registers of a range. Their end; NULL: another operand. */
+static inline const char *numbered_register(
+	const struct walk *w, const char *p, struct numbered_name *name, struct operand *o)
+{
+	if (*p != '%' || w->branches)
+		return NULL;
+	size_t n = numbered_name_read(p, name);
+
+	if (n == 0 || may_go_on(p[n]))
+		return NULL;
+	uint32_t reg = scope_find_numbered(&w->b->scope, *name);
+
+	if (reg == NONE)
+		return NULL;
+	*o = (struct operand){.kind = OPERAND_REG, .id = reg, .at = span_of(w, p, p + n)};
+	return p + n;
+}
+
+struct front { /* the register in front, in a list */
+	struct sibling sibling;
+	struct prefix *prefix;
+};
+
+static inline const char *sibling_register(
+	const struct walk *w, const char *p, const struct front *front, struct operand *o)
+{
+	uint32_t number;
+
+	if (!sibling_read(&front->sibling, p, w->b->lexer.end, &number))
+		return NULL;
+	uint32_t reg = scope_find_number(&w->b->scope, front->prefix, number);
+
+	if (reg == NONE)
+		return NULL;
+	const char *end = p + front->sibling.size;
+
+	*o = (struct operand){.kind = OPERAND_REG, .id = reg, .at = span_of(w, p, end)};
+	return end;
+}
+
+enum { SHORT_DECIMAL = 18 }; /* digits: fit into 63 bits */
+
+/* Most numbers are short and decimal. */
+static inline const char *short_decimal(const struct walk *w, const char *begin, struct operand *o)
+{
+	const char *digits = begin + (*begin == '-'), *p = digits;
+	int64_t value = 0;
+
+	for (; is_digit(*p) && p - digits < SHORT_DECIMAL; p++)
+		value = 10 * value + (*p - '0');
+	if (p == digits || is_follow(*p))
+		return NULL;
+	*o = (struct operand){.kind = OPERAND_IMM,
+		.id = NONE,
+		.imm = digits == begin ? value : -value,
+		.at = span_of(w, begin, p)};
+	return p;
+}
+
+static void push(struct build *b, const struct operand *o)
+{
+	struct pending known = {.operand = *o};
+
+	ARENA_PUSH(b->arena, b->stack, b->nstack, b->stack_cap, known);
+}
+
 static void number(struct walk *w)
 {
-	const char *begin = w->p;
+	struct operand known;
+	const char *begin = w->p, *end = short_decimal(w, begin, &known);
+
+	if (end) {
+		push(w->b, &known);
+		w->p = end;
+		return;
+	}
 	bool negative = *w->p == '-';
 
 	w->p += negative;
@@ -86,28 +177,6 @@ static void number(struct walk *w)
 		build_unary(w->b, '-', span_from(w, begin));
 }
 
-/* Most operands are registers of a range. */
-static bool numbered_register(struct walk *w, struct operand *o)
-{
-	struct numbered_name name;
-
-	if (*w->p != '%' || w->branches)
-		return false;
-	size_t n = numbered_name_read(w->p, &name);
-
-	if (n == 0 || is_follow(w->p[n]) || w->p[n] == '.')
-		return false;
-	uint32_t reg = scope_find_numbered(&w->b->scope, name);
-
-	if (reg == NONE)
-		return false;
-	const char *begin = w->p;
-
-	w->p += n;
-	*o = (struct operand){.kind = OPERAND_REG, .id = reg, .at = span_from(w, begin)};
-	return true;
-}
-
 static bool is_number(const struct walk *w)
 {
 	return is_digit(*w->p) || *w->p == '-';
@@ -115,10 +184,13 @@ static bool is_number(const struct walk *w)
 
 static void name(struct walk *w)
 {
-	struct pending known = {0};
+	struct operand known;
+	struct numbered_name taken_apart;
+	const char *end = numbered_register(w, w->p, &taken_apart, &known);
 
-	if (numbered_register(w, &known.operand)) {
-		ARENA_PUSH(w->b->arena, w->b->stack, w->b->nstack, w->b->stack_cap, known);
+	if (end) {
+		push(w->b, &known);
+		w->p = end;
 		return;
 	}
 	struct span at = word(w);
@@ -141,27 +213,61 @@ static void element(struct walk *w)
 		name(w);
 }
 
+enum { FEW = 3 }; /* operands of an instruction that is no list */
+
+static inline const char *other_operand(
+	const struct walk *w, const char *p, struct front *front, struct operand *o)
+{
+	struct numbered_name name;
+	const char *end = numbered_register(w, p, &name, o);
+
+	if (!end)
+		return short_decimal(w, p, o);
+	if (front) {
+		front->sibling = sibling_of(p, (size_t)(end - p), name.number, w->b->lexer.end);
+		front->prefix = scope_prefix_place(&w->b->scope, name.prefix);
+	}
+	return end;
+}
+
+/* Operands with commas between go where they belong as long as each is one register or number and there is
+ * room; returns how many. In most instructions, and in long lists, these are all. */
+static uint32_t plain_operands(struct walk *w)
+{
+	struct function *fn = w->b->fn;
+	struct operand *first = &fn->operands[fn->noperands], *o = first;
+	const struct operand *full = &fn->operands[w->b->operands_cap];
+	struct front front = {.prefix = NULL};
+	const char *p = w->p;
+
+	while (o < full) {
+		const char *end = sibling_register(w, p, &front, o);
+
+		if (!end)
+			end = other_operand(w, p, o - first < FEW ? NULL : &front, o);
+		if (!end || *end == '|')
+			break;
+		o++;
+		p = behind_blanks(end);
+		if (*p != ',')
+			break;
+		p = behind_blanks(p + 1);
+	}
+	w->p = p;
+	fn->noperands += (uint32_t)(o - first);
+	return (uint32_t)(o - first);
+}
+
 /* Behind the opening bracket; takes the closing one. */
 static void group(struct walk *w, const char *begin, enum operand_kind kind, char close)
 {
 	struct build *b = w->b;
-	uint32_t first = b->fn->noperands, n = 0;
+	uint32_t first = b->fn->noperands;
 
-	if (!take(w, close)) {
-		do {
-			struct operand known;
-
-			if (numbered_register(w, &known)) {
-				ARENA_PUSH(b->arena, b->fn->operands, b->fn->noperands,
-					b->operands_cap, known);
-			} else {
-				element(w);
-				build_settle(b, 1);
-			}
-			n++;
-		} while (take(w, ','));
-		skip_blanks(w);
-		w->p++;
+	while (plain_operands(w), !take(w, close)) {
+		element(w);
+		build_settle(b, 1);
+		take(w, ',');
 	}
 	const char *end = w->p;
 
@@ -172,7 +278,7 @@ static void group(struct walk *w, const char *begin, enum operand_kind kind, cha
 					  ->operand;
 
 	parent->first = first;
-	parent->children = n;
+	parent->children = b->fn->noperands - first;
 }
 
 static void list(struct walk *w)
@@ -253,15 +359,36 @@ static void guard(struct walk *w)
 	skip_blanks(w);
 }
 
-static void instruction(struct walk *w, const char *begin)
+/* One comes that has children: they stand before all that the instruction has itself. */
+static void take_back(struct build *b, uint32_t n)
 {
-	const char *opcode = w->p;
+	struct function *fn = b->fn;
 
-	while (!is_blank(*w->p) && *w->p != ';')
-		w->p++;
-	build_opcode(w->b, span_from(w, opcode));
-	w->branches = build_op(w->b) == OP_bra || build_op(w->b) == OP_brx;
+	fn->noperands -= n;
+	for (uint32_t i = 0; i < n; i++)
+		push(b, &fn->operands[fn->noperands + i]);
+}
+
+/* The opcode begins at `opcode`; w->p is somewhere in it. */
+static void instruction(struct walk *w, const char *begin, const char *opcode)
+{
+	const char *p = w->p;
+
+	while ((unsigned char)*p > ' ' && *p != ';')
+		p++;
+	w->p = p;
+	enum opcode op = build_opcode(w->b, span_from(w, opcode));
+
+	w->branches = op == OP_bra || op == OP_brx;
 	skip_blanks(w);
+	uint32_t n = plain_operands(w);
+
+	if (*w->p == ';') {
+		w->p++;
+		build_instruction_of(w->b, span_from(w, begin), n);
+		return;
+	}
+	take_back(w->b, n);
 	while (*w->p != ';') {
 		operand(w);
 		take(w, ',');
@@ -360,17 +487,18 @@ static void directive(struct walk *w)
 }
 
 /* A name with a colon behind it, blanks allowed, is a label. */
-static bool label(struct walk *w)
+static void label_or_instruction(struct walk *w)
 {
 	const char *begin = w->p;
 	struct span at = word(w);
+	const char *end = w->p;
 
-	if (take(w, ':')) {
+	if (*end != '.' && take(w, ':')) {
 		build_label(w->b, at);
-		return true;
+	} else {
+		w->p = end;
+		instruction(w, begin, begin);
 	}
-	w->p = begin;
-	return false;
 }
 
 static void statement(struct walk *w)
@@ -389,9 +517,9 @@ static void statement(struct walk *w)
 		directive(w);
 	} else if (*w->p == '@') {
 		guard(w);
-		instruction(w, begin);
-	} else if (!label(w)) {
-		instruction(w, begin);
+		instruction(w, begin, w->p);
+	} else {
+		label_or_instruction(w);
 	}
 }
 

@@ -88,6 +88,9 @@ static void test_parse_runs_build_what_the_grammar_builds(void **state)
 		"call.uni (r) , f , ( a ) ; call f, (); call f; ld.param.b32 %r2, [r+0];\n}\n"
 		"add.s32 %r1, %r1, %r2; { .reg .b32 %r<2>; add.s32 %r1, %r1, %r2; { .reg .b32 %r2; "
 		"sub.s32 %r2, %r2, %r1; } }\nsub.s32 %r2, %r2, {%r1, %r1, x, %r2};\n"
+		"WAIT: WA: W: WARP: bra WAIT; bra WA; bra W; bra WARP; mov.u32 %r1, WARP_SZ;\n"
+		"sub.s32 %r2, {%r1, %r2, %r3, %r4, %r5,%r6 , %r07, %r8, 7, %r1, %r2, %r3, %r9, %r0, %p1, %rd1, "
+		"%r2, %r3, %r10}, {%r5, %r4, %r3, %r2, _, %r1, %r1x, x}, {%r1, %r2, %r3, %r4, %r5}, %r6;\n"
 		"ret; @done exit;\n.pragma \"used_bytes_mask 1\"; mov.u32 %r3, %r07;trap;}\n";
 	struct run *run = parse(body, sizeof(body) - 1);
 

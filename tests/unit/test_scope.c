@@ -206,9 +206,47 @@ static void test_numbered_names_are_split(void **state)
 	}
 }
 
+/* What is read as a sibling is read as a name too, with the same number; ends of names and of the text differ. */
+static void test_siblings_are_names_of_the_same_prefix(void **state)
+{
+	static const char *const texts[] = {"%f4737", "%f4736", "%f473", "%f47370", "%f0473", "%r4730", "%f9", "%f0",
+		"%f05", "%abcde9", "%abcde12", "%f47x6", "%f473a", "%f"};
+	static const char *const behind[] = {", %f1, %f2", "}; add.s32", ",", "}", "", "_, %f1, %f2", ".x, %f1, %f2",
+		"7, %f1, %f2"};
+	enum { N = sizeof(texts) / sizeof(*texts), ENDS = sizeof(behind) / sizeof(*behind) };
+	uint32_t siblings = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < N * N * ENDS; i++) {
+		const char *front = texts[i % N];
+		char text[64];
+		struct numbered_name name, other;
+		uint32_t number = NONE;
+		int second = snprintf(text, sizeof(text), "%s,", front);
+
+		snprintf(text + second, sizeof(text) - (size_t)second, "%s%s", texts[i / N % N], behind[i / N / N]);
+		size_t n = numbered_name_read(text, &name);
+
+		if (n == 0 || text[n] != ',')
+			continue;
+		const char *p = text + second, *end = text + strlen(text);
+		struct sibling s = sibling_of(text, n, name.number, end);
+
+		if (!sibling_read(&s, p, end, &number))
+			continue;
+		siblings++;
+		assert_int_equal(numbered_name_read(p, &other), n);
+		assert_true(other.prefix == name.prefix);
+		assert_int_equal(other.number, number);
+		assert_non_null(strchr(",}", p[n]));
+	}
+	assert_true(siblings > 30);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_siblings_are_names_of_the_same_prefix),
 		cmocka_unit_test(test_numbered_names_are_split),
 		cmocka_unit_test(test_registers_are_those_of_the_innermost_declaration),
 	};
