@@ -31,15 +31,14 @@ struct sites { /* a set of sites as a list */
 	bool reaches_end; /* the end block is reached without a barrier */
 };
 
-/* Whether threads may part at the end of a block; `letter`: also such as have no data race. */
-static bool parts(const struct unit *unit, uint32_t b, bool letter)
+/* Whether the last instruction of a block may send threads different ways, or some of them out of the kernel;
+ * `letter`: also such as have no data race. */
+static bool last_parts(const struct unit *unit, uint32_t b, bool letter)
 {
 	bool (*same)(const struct values *, uint32_t, const struct operand *) =
 		letter ? value_uniform : value_uniform_race_free;
 	const struct block *block = &unit->cfg.blocks[b];
 
-	if (block->succ.n < 2 || block->count == 0)
-		return false;
 	uint32_t last = block->first + block->count - 1;
 	const struct insn *insn = &unit->fn->insns[last];
 	struct operand guard = {.kind = OPERAND_REG, .id = insn->guard};
@@ -54,6 +53,23 @@ static bool parts(const struct unit *unit, uint32_t b, bool letter)
 	return !same(unit->values, last, &guard) && value_decided(unit->values, last) < 0;
 }
 
+static bool parts(const struct unit *unit, uint32_t b, bool letter)
+{
+	const struct block *block = &unit->cfg.blocks[b];
+
+	return block->succ.n > 1 && block->count && last_parts(unit, b, letter);
+}
+
+/* It ends in `@p exit': whoever does not leave goes on. */
+static bool may_leave(const struct unit *unit, uint32_t b)
+{
+	const struct block *block = &unit->cfg.blocks[b];
+	const struct insn *last = block->count ? &unit->fn->insns[block->first + block->count - 1] : NULL;
+
+	return block->exits && block->succ.n == 1 && last && last->guard != NONE &&
+	       (last->op == OP_exit || last->op == OP_ret);
+}
+
 bool barrier_divergent(const struct unit *unit, uint32_t b)
 {
 	return parts(unit, b, false);
@@ -62,6 +78,16 @@ bool barrier_divergent(const struct unit *unit, uint32_t b)
 bool barrier_assumed_together(const struct unit *unit, uint32_t b)
 {
 	return !parts(unit, b, false) && parts(unit, b, true);
+}
+
+bool barrier_some_leave(struct unit *unit, uint32_t b)
+{
+	if (!may_leave(unit, b) || !last_parts(unit, b, true))
+		return false;
+	if (last_parts(unit, b, false))
+		return true;
+	unit->assumptions |= ASSUME_RACE_FREE;
+	return false;
 }
 
 uint32_t barrier_ids(struct unit *unit, uint32_t insn, bool *assumed)

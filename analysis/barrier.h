@@ -29,3 +29,5 @@ static inline bool barrier_meets(const struct barrier_group *g, uint32_t a, uint
 bool barrier_divergent(const struct unit *, uint32_t block);
 /* No, but only if the program has no data race (ASSUME_RACE_FREE). */
 bool barrier_assumed_together(const struct unit *, uint32_t block);
+/* The block ends in an exit under a guard that some threads of the CTA may have and others not. */
+bool barrier_some_leave(struct unit *, uint32_t block);

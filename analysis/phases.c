@@ -15,7 +15,7 @@ struct region { /* blocks reachable from one */
 	struct unit *unit;
 	uint32_t *stamp, round;
 	uint32_t *stack;
-	bool *has_site; /* by block: an exit or a barrier of all threads */
+	bool *has_site; /* by block: an exit, or a barrier that counts who has left */
 };
 
 /* Stamps what block `from` reaches, not beyond `end`. */
@@ -114,6 +114,12 @@ static bool has_released(const struct pairing *p, struct region *g, uint32_t exi
 	return false;
 }
 
+/* Who has left counts as arrived: at a barrier of all threads, of the CTA or of the cluster (ISA 9.7.13.1, 9.7.13.3). */
+static bool counts_who_left(const struct sync_site *s)
+{
+	return s->full || s->kind == SYNC_CLUSTER_WAIT;
+}
+
 /* Exits marked with at least `mark`, with the barriers in the stamped blocks. */
 static void pair_with_stamped(struct pairing *p, struct region *g, const uint8_t *marks, uint8_t mark)
 {
@@ -123,7 +129,7 @@ static void pair_with_stamped(struct pairing *p, struct region *g, const uint8_t
 		for (uint32_t a = 0; a < p->h->n; a++) {
 			const struct sync_site *s = &p->h->sites[a];
 
-			if (s->full && s->acquires && is_stamped(g, s) && may_miss(&p->h->sites[e], s) &&
+			if (counts_who_left(s) && s->acquires && is_stamped(g, s) && may_miss(&p->h->sites[e], s) &&
 				!is_paired(p, e, a))
 				pair_add(p, e, a);
 		}
@@ -167,6 +173,15 @@ static void pair_arm(struct pairing *p, struct region *g, const struct block *bl
 	}
 }
 
+/* Some leave at the end of the block, the others go on. */
+static void pair_leaving(struct pairing *p, struct region *g, uint32_t b, uint8_t *marks)
+{
+	memset(marks, 0, p->h->n);
+	marks[p->h->exit_of[b]] = 1;
+	walk_region(g, p->unit->cfg.blocks[b].succ.v[0], NONE);
+	pair_with_stamped(p, g, marks, 1);
+}
+
 /* A thread that has left counts as arrived at the barriers that the others still meet: what it left
  * unfenced is pending there. Only exits that a divergent branch parts from such a barrier matter;
  * the other threads had it in their own set when they passed. */
@@ -175,7 +190,7 @@ void pair_exits(struct pairing *p)
 	struct unit *unit = p->unit;
 	const struct cfg *cfg = &unit->cfg;
 	uint8_t *marks = ARENA_NEW(unit->arena, uint8_t, p->h->n);
-	uint32_t nfull = 0;
+	uint32_t nbarriers = 0;
 	struct region g = {
 		.unit = unit,
 		.stamp = ARENA_NEW(unit->arena, uint32_t, cfg->n),
@@ -184,14 +199,17 @@ void pair_exits(struct pairing *p)
 	};
 
 	for (uint32_t i = 0; i < p->h->n; i++) {
-		nfull += p->h->sites[i].full;
-		g.has_site[p->h->sites[i].block] |= p->h->sites[i].full || p->h->sites[i].is_exit;
+		nbarriers += counts_who_left(&p->h->sites[i]);
+		g.has_site[p->h->sites[i].block] |=
+			counts_who_left(&p->h->sites[i]) || p->h->sites[i].is_exit;
 	}
-	if (!nfull)
+	if (!nbarriers)
 		return;
 	for (uint32_t b = 0; b < cfg->n && !budget_spent(unit->budget); b++) {
 		const struct block *block = &cfg->blocks[b];
 
+		if (block->exits && barrier_some_leave(unit, b))
+			pair_leaving(p, &g, b, marks);
 		if (block->succ.n < 2 || !parts_sites(&g, block))
 			continue;
 		if (barrier_assumed_together(unit, b))
