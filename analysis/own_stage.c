@@ -9,10 +9,12 @@
 #include "analysis/own_stage.h"
 
 #include "analysis/flow_state.h"
+#include "analysis/threads.h"
 #include "analysis/stage_place.h"
 
 #include <stdlib.h>
 
+#define NUMBERS_MOST 256 /* stages that an access touches */
 #define STRIDE_MOST (1 << 18) /* no two numbers below STAGE_NUMBER_MOST are the same place in 32 bits */
 
 /* An async write with the wait in front of it. Stage i: at + i * stride, behind mbarrier wait + 8 * i. */
@@ -49,6 +51,11 @@ struct kept { /* an address that was asked for */
 	struct stage_place place;
 };
 
+struct given_up { /* do those that make an access arrive for its stages too? */
+	bool asked, is;
+	uint32_t assumptions;
+};
+
 struct own_stages {
 	const struct flow_setup *setup;
 	struct copy *copies;
@@ -58,7 +65,7 @@ struct own_stages {
 	struct walked *walked;	 /* by access */
 	struct kept **objects;	 /* by site: its mbarrier; NULL: not asked for */
 	struct kept **places;	 /* by access: its first byte */
-	struct bits *behind;	 /* by block: those that control can come to from its end; no words: not asked for */
+	struct given_up *given_up; /* by access */
 };
 
 /* ---- copies and their waits ---- */
@@ -145,7 +152,7 @@ struct own_stages *own_stages_find(const struct flow_setup *setup)
 		.walked = ARENA_NEW(arena, struct walked, unit->accesses.n + 1),
 		.objects = ARENA_NEW(arena, struct kept *, setup->handoffs.n + 1),
 		.places = ARENA_NEW(arena, struct kept *, unit->accesses.n + 1),
-		.behind = ARENA_NEW(arena, struct bits, unit->cfg.n)};
+		.given_up = ARENA_NEW(arena, struct given_up, unit->accesses.n + 1)};
 	return stages;
 }
 
@@ -181,33 +188,6 @@ static bool same_round(struct own_stages *stages, uint32_t access, uint32_t site
 	if (!walked->sites.words || walked->node != node)
 		*walked = (struct walked){node, own_stage_left(s, access, node)};
 	return !bits_has(walked->sites, site);
-}
-
-/* ---- ways ---- */
-
-/* Control can go from the one block to the other. */
-static bool leads_to(struct own_stages *stages, uint32_t from, uint32_t to)
-{
-	const struct unit *unit = stages->setup->unit;
-	const struct cfg *cfg = &unit->cfg;
-	struct bits *behind = &stages->behind[from];
-
-	if (!behind->words) {
-		uint32_t *todo = ARENA_NEW(unit->arena, uint32_t, cfg->n + 1), n = 0;
-
-		*behind = bits_new(unit->arena, cfg->n);
-		for (todo[n++] = from; n;) {
-			const struct block *b = &cfg->blocks[todo[--n]];
-
-			for (uint32_t i = 0; i < b->succ.n; i++) {
-				if (bits_has(*behind, b->succ.v[i]))
-					continue;
-				bits_set(*behind, b->succ.v[i]);
-				todo[n++] = b->succ.v[i];
-			}
-		}
-	}
-	return bits_has(*behind, to);
 }
 
 /* ---- verdicts ---- */
@@ -353,28 +333,6 @@ static bool other_stage(struct question *q, const struct copy *copy, uint8_t *ve
 	return true;
 }
 
-/* An arrive on this mbarrier may be that for the stage of the access. */
-static bool may_be_own(struct question *q, const struct copy *copy, const struct stage_place *mbarrier)
-{
-	const struct stage_number itself = {.node = NONE};
-	struct stage_number arrives, touches;
-	struct stage_stretch mine, its;
-	int64_t last;
-
-	if (!mbarrier || !stage_same_base(&copy->wait, mbarrier) || !arrives_at(q, copy, mbarrier, &arrives))
-		return false;
-	if (copy->number.node == NONE)
-		return !stage_numbers_differ(&arrives, &itself);
-	if (!touched(q, copy, &touches, &last, &mine, &its))
-		return false;
-	for (; touches.plus <= last; touches.plus++)
-		if (its.lo + touches.plus * copy->stride < mine.end &&
-			its.end + touches.plus * copy->stride > mine.lo &&
-			!stage_numbers_differ(&touches, &arrives))
-			return true;
-	return false;
-}
-
 /* The same, of a stage that is written out, asked once: it does not depend on the access. */
 static bool other_written(struct question *q, uint32_t copy)
 {
@@ -439,23 +397,98 @@ static const struct stage_place *place_kept(struct own_stages *stages, uint32_t 
 	return kept->known ? &kept->place : NULL;
 }
 
-/* Whoever makes the access can come to an arrive for its stage: the one that hands it over. */
-static bool arrives_later(struct question *q, const struct copy *copy)
+/* ---- who gives the stage up ---- */
+
+/* A stage that the access touches, and the arrives that its threads can come to. */
+struct giving {
+	struct question *q;
+	const struct copy *copy;
+	struct bits behind; /* sites */
+	const struct thread_set *makers;
+};
+
+static bool has_number(const struct stage_number *set, int64_t number)
 {
-	struct own_stages *stages = q->stages;
+	int64_t ahead = number - set->plus - set->lo;
+
+	return ahead >= 0 && number - set->plus <= set->hi &&
+	       (set->stride ? ahead % (int64_t)set->stride == 0 : !ahead);
+}
+
+/* In each warp that makes the access some thread can arrive for the stage: one may do so for all of its warp. */
+static bool warps_arrive(struct giving *g, int64_t number)
+{
+	struct own_stages *stages = g->q->stages;
 	const struct handoffs *h = &stages->setup->handoffs;
-	const struct unit *unit = stages->setup->unit;
-	uint32_t insn = unit->accesses.v[q->access].insn, block = unit->cfg.block_of[insn];
+	struct thread_set who = {{0}}, more;
+	struct stage_number arrives;
 
 	for (uint32_t i = 0; i < h->n; i++) {
-		const struct sync_site *site = &h->sites[i];
+		const struct stage_place *mbarrier = bits_has(g->behind, i) ? mbarrier_of(stages, i) : NULL;
 
-		if (site->kind == SYNC_MBAR_ARRIVE && !site->self && !site->is_exit &&
-			((site->block == block && site->insn > insn) || leads_to(stages, block, site->block)) &&
-			may_be_own(q, copy, mbarrier_of(stages, i)))
-			return true;
+		if (!mbarrier || !stage_same_base(&g->copy->wait, mbarrier) ||
+			!arrives_at(g->q, g->copy, mbarrier, &arrives) || !has_number(&arrives, number))
+			continue;
+		threads_run(stages->setup->unit->values, h->sites[i].insn, &more);
+		thread_set_join(&who, &more);
 	}
-	return false;
+	for (uint32_t t = 0; t < THREADS_MAX; t += 32)
+		if ((uint32_t)(g->makers->w[t / 64] >> (t & 32)) && !(uint32_t)(who.w[t / 64] >> (t & 32)))
+			return false;
+	return true;
+}
+
+static bool stages_given_up(struct giving *g)
+{
+	const struct copy *copy = g->copy;
+	struct stage_number touches;
+	struct stage_stretch mine, its;
+	int64_t last, n = 0;
+
+	if (copy->number.node == NONE)
+		return warps_arrive(g, 0);
+	if (!touched(g->q, copy, &touches, &last, &mine, &its))
+		return false;
+	for (; touches.plus <= last; touches.plus++) {
+		if (its.lo + touches.plus * copy->stride >= mine.end ||
+			its.end + touches.plus * copy->stride <= mine.lo)
+			continue;
+		for (int64_t i = touches.lo; i <= touches.hi;
+			i += touches.stride ? (int64_t)touches.stride : 1) {
+			if (n++ == NUMBERS_MOST)
+				return false;
+			if (has_number(&copy->number, i + touches.plus) && !warps_arrive(g, i + touches.plus))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* For each stage that the access touches its threads can come to an arrive: the one that hands it over. */
+static bool is_given_up(struct question *q)
+{
+	struct own_stages *stages = q->stages;
+	const struct flow_setup *s = stages->setup;
+	struct given_up *kept = &stages->given_up[q->access];
+	uint32_t insn = s->unit->accesses.v[q->access].insn, before = q->assumptions;
+	struct thread_set makers;
+	bool assumed;
+
+	if (!kept->asked) {
+		kept->asked = true;
+		kept->is = threads_numbered(s->unit->values, &assumed);
+		q->assumptions = assumed ? ASSUME_FLAT_BLOCK : 0;
+		threads_run(s->unit->values, insn, &makers);
+		struct giving g = {.q = q, .behind = own_stage_arrives_behind(s, insn), .makers = &makers};
+
+		for (uint32_t k = 0; k < stages->ncopies && kept->is; k++) {
+			g.copy = &stages->copies[k];
+			kept->is = !meets(s, q->access, g.copy->access) || stages_given_up(&g);
+		}
+		kept->assumptions = q->assumptions;
+	}
+	q->assumptions = before | kept->assumptions;
+	return kept->is;
 }
 
 static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, uint32_t *assumptions)
@@ -483,11 +516,12 @@ static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, 
 		const struct copy *copy = &stages->copies[k];
 
 		if (meets(s, access, copy->access) &&
-			(!(copy->number.node == NONE ? other_written(&q, k)
-						     : other_stage(&q, copy, &verdict)) ||
-				!arrives_later(&q, copy)))
+			!(copy->number.node == NONE ? other_written(&q, k)
+						    : other_stage(&q, copy, &verdict)))
 			return VERDICT_HANDS_OVER;
 	}
+	if (!is_given_up(&q))
+		return VERDICT_HANDS_OVER;
 	*assumptions = q.assumptions;
 	return verdict;
 }

@@ -21,3 +21,5 @@ void own_stages_hold_back(struct own_stages *, uint32_t site, bool foreign, stru
 bool stage_wait_before(const struct flow_setup *, uint32_t insn, struct stage_place *);
 /* stage_walk.c: the sites at which the access may be pending though the node has been defined again since. */
 struct bits own_stage_left(const struct flow_setup *, uint32_t access, uint32_t node);
+/* stage_walk.c: the arrives on mbarriers that control can come to from an instruction. */
+struct bits own_stage_arrives_behind(const struct flow_setup *, uint32_t insn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * In: an access and a register. Out: the releases at which the access may be pending when the register
- * has been computed anew since. Walked over the events that do not depend on fences; none of them is
+ * has been computed anew since; and the arrives that come behind it at all. Walked over the events that do not depend on fences; none of them is
  * taken for an end but the completion of a load. Invariant: a release that is not named is reached from the
  * access with the register as it was, or not at all.
  */
@@ -74,5 +74,31 @@ struct bits own_stage_left(const struct flow_setup *s, uint32_t access, uint32_t
 	}
 	ARENA_GIVE_BACK(s->unit->arena, w.todo, 2 * cfg->n + 1);
 	ARENA_GIVE_BACK(s->unit->arena, w.seen, cfg->n);
+	return sites;
+}
+
+struct bits own_stage_arrives_behind(const struct flow_setup *s, uint32_t insn)
+{
+	const struct cfg *cfg = &s->unit->cfg;
+	uint32_t *todo = ARENA_NEW(s->unit->arena, uint32_t, cfg->n + 1), n = 0, block = cfg->block_of[insn];
+	struct bits sites = bits_new(s->unit->arena, s->handoffs.n), blocks = bits_new(s->unit->arena, cfg->n);
+
+	for (todo[n++] = block; n;) {
+		const struct block *b = &cfg->blocks[todo[--n]];
+
+		for (uint32_t i = 0; i < b->succ.n; i++) {
+			if (bits_has(blocks, b->succ.v[i]))
+				continue;
+			bits_set(blocks, b->succ.v[i]);
+			todo[n++] = b->succ.v[i];
+		}
+	}
+	for (uint32_t i = 0; i < s->handoffs.n; i++) {
+		const struct sync_site *site = &s->handoffs.sites[i];
+
+		if (site->kind == SYNC_MBAR_ARRIVE && !site->self && !site->is_exit &&
+			(bits_has(blocks, site->block) || (site->block == block && site->insn > insn)))
+			bits_set(sites, i);
+	}
 	return sites;
 }
