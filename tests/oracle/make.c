@@ -386,7 +386,7 @@ static void make_segments(struct maker *m)
 			continue;
 		}
 		if (m->staged && i == 0) {
-			make_stages(m, &who);
+			chance(m, 30) ? make_unrolled(m, &who) : make_stages(m, &who);
 			continue;
 		}
 		if (m->left)

@@ -155,6 +155,10 @@ void make_cluster_segment(struct maker *m, const struct who *who);
 
 void make_stages(struct maker *m, const struct who *who);
 
+/* ---- unrolled.c ---- */
+
+void make_unrolled(struct maker *m, const struct who *who);
+
 /* ---- rounds.c ---- */
 
 void make_bound(struct maker *m, const struct who *who);

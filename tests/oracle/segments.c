@@ -459,6 +459,29 @@ static void make_led(struct maker *m, const struct who *who, bool many)
 	m->more = before;
 }
 
+/* All but one role leave under a guard, with what they have not fenced; who stays meets nobody else any more. */
+static void make_leave(struct maker *m, const struct who *who)
+{
+	struct roles r = roles_of(m, who);
+	struct cond c = on(r.pred);
+	uint64_t before = m->more;
+	char guard[32];
+	c.negated = true;
+	m->more |= bit(FEATURE_LEFT);
+	make_body(m, who, 1 + below(m, 2));
+	maybe_fence(m);
+	cond_name(m, c, guard, sizeof(guard));
+	struct step *s = put(m, "\t%s%s;", guard, below(m, 2) ? "ret" : "exit");
+	s->op = OP_EXIT;
+	s->guard = c;
+	m->left = true;
+	r.issuers.alone = true;
+	maybe_fence(m);
+	put(m, "\tbar.sync 0;")->op = OP_SYNC;
+	put_async(m, &r.issuers);
+	m->more = before;
+}
+
 void make_segment(struct maker *m, const struct who *who)
 {
 	bool once = !who->in_loop && !who->alone, many = m->p->warps > 1 && once;
@@ -471,6 +494,10 @@ void make_segment(struct maker *m, const struct who *who)
 		make_fresh(m, who);
 	else if (many && chance(m, 8))
 		make_stages(m, who);
+	else if (many && who->all && chance(m, 4))
+		make_unrolled(m, who);
+	else if (many && who->all && !m->cluster && !m->ncallees && chance(m, 3))
+		make_leave(m, who);
 	else if (k < 25)
 		make_handoff(m, who);
 	else if (k < 40)

@@ -83,6 +83,7 @@ struct run {
 	int nthreads;
 	struct barrier bars[MAX_CTAS][NBARRIERS], warp_bars[MAX_CTAS][MAX_WARPS];
 	struct barrier mbs[MAX_CTAS][NMBARRIERS], cluster;
+	struct facts left[MAX_CTAS];       /* of the threads that have left */
 	int numbers[MAX_CTAS][NMBARRIERS]; /* left for others */
 	struct event events[MAX_EVENTS];
 	int nevents, steps;

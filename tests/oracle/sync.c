@@ -28,6 +28,8 @@ void bar_arrive(struct run *r, struct barrier *b, struct thread *t, int expected
 {
 	stamp(r, &t->facts.before, r->p->lines[t->pc].step.features);
 	facts_join(&b->next, &t->facts);
+	if (b == &r->bars[t->cta][0]) /* they have arrived */
+		facts_join(&b->next, &r->left[t->cta]);
 	if (++b->arrived >= expected)
 		phase_end_only(b);
 }
@@ -179,6 +181,9 @@ void leave(struct run *r, struct thread *t)
 {
 	struct barrier *b = &r->bars[t->cta][0];
 	t->over = true;
+	facts_join(&r->left[t->cta], &t->facts);
+	if (b->arrived > 0)
+		facts_join(&b->next, &t->facts);
 	if (b->arrived > 0 && b->arrived >= live(r, t->cta))
 		phase_end_only(b);
 }

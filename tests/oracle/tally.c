@@ -37,6 +37,8 @@ const char *const feature_names[NFEATURES] = {
 	[FEATURE_SWIZZLE] = "swizzled rows",
 	[FEATURE_MAPPED] = "mapa of a rank",
 	[FEATURE_MASK] = "multicast by a mask",
+	[FEATURE_UNROLLED] = "stages written out",
+	[FEATURE_LEFT] = "some have left",
 	[FEATURE_EDGE] = "at an edge of a range",
 };
 
