@@ -47,35 +47,45 @@ static inline void see_use(struct sights *seen, uint32_t reg, uint32_t slot)
 	seen->ssa->use_at[reg + 1]++;
 }
 
-static inline void see_register(struct sights *seen, const struct operand *o, bool def)
+static inline void see_def(struct sights *seen, uint32_t reg)
 {
-	if (!def) {
-		see_use(seen, o->id, (uint32_t)(o - seen->ssa->fn->operands));
-		return;
-	}
-	seen->defs[seen->ndefs++] = (struct def){o->id, seen->insn};
-	seen->ssa->def_at[o->id + 1]++;
+	seen->defs[seen->ndefs++] = (struct def){reg, seen->insn};
+	seen->ssa->def_at[reg + 1]++;
 }
 
 /* Operands nest four deep at most; see regs.c. */
-static void see_children(struct sights *seen, const struct operand *o, bool def, uint32_t depth)
+static void see_used(struct sights *seen, const struct operand *o, uint32_t depth)
 {
-	const struct operand *child = seen->ssa->fn->operands + o->first;
+	const struct operand *operands = seen->ssa->fn->operands;
 
-	for (const struct operand *end = child + operand_count(o); child < end; child++) {
-		if (child->kind == OPERAND_REG)
-			see_register(seen, child, def);
-		if (operand_count(child) && depth < 4)
-			see_children(seen, child, def, depth + 1);
-	}
+	if (o->kind == OPERAND_REG)
+		see_use(seen, o->id, (uint32_t)(o - operands));
+	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
+		see_used(seen, operands + o->first + i, depth + 1);
 }
 
-static void see_operand(struct sights *seen, const struct operand *o, bool def)
+/* Most are in the long lists of matrix products. */
+static void see_defined(struct sights *seen, const struct operand *o, uint32_t depth)
 {
+	uint32_t *count = seen->ssa->def_at + 1, insn = seen->insn;
+
 	if (o->kind == OPERAND_REG)
-		see_register(seen, o, def);
-	if (operand_count(o))
-		see_children(seen, o, def, 1);
+		see_def(seen, o->id);
+	if (depth == 4 || !operand_has_children(o))
+		return;
+	const struct operand *child = seen->ssa->fn->operands + o->first, *end = child + o->children;
+
+	while (child < end) {
+		struct def *def = seen->defs + seen->ndefs;
+
+		for (; child < end && child->kind == OPERAND_REG; child++) {
+			*def++ = (struct def){child->id, insn};
+			count[child->id]++;
+		}
+		seen->ndefs = (uint32_t)(def - seen->defs);
+		if (child < end)
+			see_defined(seen, child++, depth + 1);
+	}
 }
 
 static void see_insn(struct sights *seen, uint32_t i)
@@ -86,9 +96,15 @@ static void see_insn(struct sights *seen, uint32_t i)
 
 	seen->insn = i;
 	if (first)
-		see_operand(seen, insn_operand(fn, insn, 0), true);
-	for (uint32_t k = first; k < insn->count; k++)
-		see_operand(seen, insn_operand(fn, insn, k), false);
+		see_defined(seen, insn_operand(fn, insn, 0), 0);
+	for (uint32_t k = first; k < insn->count; k++) {
+		const struct operand *o = insn_operand(fn, insn, k);
+
+		if (o->kind == OPERAND_REG)
+			see_use(seen, o->id, (uint32_t)(o - fn->operands));
+		else if (operand_has_children(o))
+			see_used(seen, o, 0);
+	}
 	if (insn->guard != NONE)
 		see_use(seen, insn->guard, NONE);
 }
@@ -122,11 +138,13 @@ static void fill_uses(struct ssa *s, const struct sights *seen)
 
 	s->use_insn = unset(s->arena, s->use_at[nregs]);
 	s->use_slot = unset(s->arena, s->use_at[nregs]);
-	for (const struct use *x = seen->uses; x < seen->uses + seen->nuses; x++) {
-		uint32_t at = s->use_at[x->reg]++;
+	uint32_t *use_at = s->use_at, *use_insn = s->use_insn, *use_slot = s->use_slot;
 
-		s->use_insn[at] = x->insn;
-		s->use_slot[at] = x->slot;
+	for (const struct use *x = seen->uses, *end = x + seen->nuses; x < end; x++) {
+		uint32_t at = use_at[x->reg]++;
+
+		use_insn[at] = x->insn;
+		use_slot[at] = x->slot;
 	}
 	rewind(s->use_at, nregs);
 }
@@ -136,8 +154,10 @@ static void fill_defs(struct ssa *s, const struct sights *seen)
 	uint32_t nregs = s->fn->nregs;
 
 	s->def_insn = unset(s->arena, s->def_at[nregs]);
-	for (const struct def *x = seen->defs; x < seen->defs + seen->ndefs; x++)
-		s->def_insn[s->def_at[x->reg]++] = x->insn;
+	uint32_t *at = s->def_at, *def_insn = s->def_insn;
+
+	for (const struct def *x = seen->defs, *end = x + seen->ndefs; x < end; x++)
+		def_insn[at[x->reg]++] = x->insn;
 	rewind(s->def_at, nregs);
 }
 
@@ -209,7 +229,7 @@ static uint32_t *def_node(const struct ssa *s, uint32_t reg, uint32_t d)
 	return &s->scratch->def_node[d - s->def_at[reg]];
 }
 
-static uint32_t new_node(struct ssa *s, struct node node)
+static inline uint32_t new_node(struct ssa *s, struct node node)
 {
 	ARENA_PUSH(s->arena, s->nodes, s->n, s->cap, node);
 	return s->n - 1;
@@ -337,13 +357,10 @@ static void stamp_defs(struct ssa *s, uint32_t reg, uint32_t mark)
 	}
 }
 
-/* One unguarded or first definition that dominates all uses needs no phi. */
+/* The one definition, unguarded or first, dominates all uses: it needs no phi. */
 static bool is_simple(const struct ssa *s, uint32_t reg)
 {
 	const struct cfg *cfg = s->cfg;
-
-	if (s->def_at[reg + 1] - s->def_at[reg] != 1)
-		return s->def_at[reg + 1] == s->def_at[reg];
 	uint32_t insn = s->def_insn[s->def_at[reg]], block = cfg->block_of[insn];
 
 	for (uint32_t u = s->use_at[reg]; u < s->use_at[reg + 1]; u++) {
@@ -380,33 +397,45 @@ static void fill_phis(struct ssa *s, uint32_t reg, uint32_t from, uint32_t mark)
 	}
 }
 
+static inline void set_use(struct ssa *s, uint32_t use, uint32_t node)
+{
+	if (s->use_slot[use] == NONE)
+		s->guard_of[s->use_insn[use]] = node;
+	else
+		s->node_of[s->use_slot[use]] = node;
+}
+
+/* All uses read the one definition. */
+static void resolve_simple(struct ssa *s, uint32_t reg)
+{
+	uint32_t insn = s->def_insn[s->def_at[reg]];
+	uint32_t node = new_node(
+		s, (struct node){NODE_DEF, reg, s->cfg->block_of[insn], insn, NONE, 0});
+
+	for (uint32_t u = s->use_at[reg]; u < s->use_at[reg + 1]; u++)
+		set_use(s, u, node);
+}
+
 void ssa_register(struct ssa *s, uint32_t reg)
 {
-	uint32_t mark = reg + 1, from = s->n;
+	uint32_t mark = reg + 1, from = s->n, ndefs = s->def_at[reg + 1] - s->def_at[reg];
 
 	if (s->done[reg])
 		return;
 	s->done[reg] = true;
+	if (ndefs == 1 && is_simple(s, reg)) {
+		resolve_simple(s, reg);
+		return;
+	}
 	if (!s->scratch)
 		make_scratch(s);
 	s->scratch->undefined = NONE;
 	stamp_defs(s, reg, mark);
-	bool simple = is_simple(s, reg);
-
-	if (!simple)
+	if (ndefs)
 		place_phis(s, reg, mark);
-	for (uint32_t u = s->use_at[reg]; u < s->use_at[reg + 1]; u++) {
-		uint32_t at = s->use_insn[u];
-		uint32_t node = simple && s->def_at[reg] < s->def_at[reg + 1]
-					? *def_node(s, reg, s->def_at[reg])
-					: node_at(s, reg, at, mark);
-
-		if (s->use_slot[u] == NONE)
-			s->guard_of[at] = node;
-		else
-			s->node_of[s->use_slot[u]] = node;
-	}
-	for (uint32_t d = s->def_at[reg]; !simple && d < s->def_at[reg + 1]; d++)
+	for (uint32_t u = s->use_at[reg]; u < s->use_at[reg + 1]; u++)
+		set_use(s, u, node_at(s, reg, s->use_insn[u], mark));
+	for (uint32_t d = s->def_at[reg]; d < s->def_at[reg + 1]; d++)
 		if (s->fn->insns[s->def_insn[d]].guard != NONE) {
 			uint32_t previous = node_at(s, reg, s->def_insn[d], mark);
 

@@ -326,16 +326,14 @@ static const struct context *passing(struct values *vs, const struct context *co
 	return &last->context;
 }
 
-const struct context *context_of_block(struct values *vs, uint32_t block)
+const struct context context_nothing;
+
+const struct context *context_bring_up(struct values *vs, uint32_t control)
 {
-	static const struct context nothing;
 	struct constraint room[CONTEXT_MAX];
 	struct context fresh = {.v = room};
-	uint32_t control = vs->control[block], since;
-
-	if (control == NONE)
-		return &nothing;
 	struct kept_context *kept = kept_at(vs, control);
+	uint32_t since;
 
 	if (kept->seen != vs->outdated)
 		find_since(vs, control, CONTROLS_MAX, &since);

@@ -26,9 +26,19 @@ static struct value select(const struct operation *op)
 	struct value condition = evaluate_operand(op->e, op->index, p);
 
 	for (uint32_t k = 0; k < 2; k++) {
+		const struct operand *from = insn_source(vs->fn, op->insn, k);
 		struct constraint room[CONTEXT_MAX];
 		struct context context = {.v = room};
 
+		if (range_is_empty(&condition) || condition.hi < 1 - (int64_t)k ||
+			condition.lo > 1 - (int64_t)k) {
+			v[k] = range_empty();
+			continue;
+		}
+		if (from && from->kind == OPERAND_IMM) {
+			v[k] = range_constant(from->imm);
+			continue;
+		}
 		context_copy(&context, op->e.context);
 		if (node != NONE && node < vs->nsolved)
 			context_add(vs, &context, node, (k == 0) != p->negated);
@@ -45,9 +55,6 @@ static struct value select(const struct operation *op)
 		if (!arm.e.fuel)
 			arm.e.fuel = &fuel;
 		v[k] = operation_source(&arm, k);
-		if (range_is_empty(&condition) || condition.hi < 1 - (int64_t)k ||
-			condition.lo > 1 - (int64_t)k)
-			v[k] = range_empty();
 	}
 	return merge(op, &v[0], &v[1]);
 }

@@ -330,13 +330,6 @@ static bool has_form(struct values *vs, struct lockstep *l, const struct insn *i
 	return false;
 }
 
-bool lockstep_is_plain(const struct values *vs, const struct insn *insn)
-{
-	if (insn->op != OP_add && insn->op != OP_sub && insn->op != OP_mad)
-		return true;
-	return vs->plain && vs->plain[insn - vs->fn->insns];
-}
-
 uint32_t lockstep_reads(struct values *vs, const struct insn *insn, uint32_t *nodes)
 {
 	struct lockstep l;

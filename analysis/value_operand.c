@@ -176,6 +176,39 @@ struct value evaluate_register(struct evaluation e, uint32_t node)
 	return evaluate_under(e, node);
 }
 
+/* A register that is read in an unusual way. */
+static struct value changed_register(struct evaluation e, const struct operand *o)
+{
+	const struct function *fn = e.values->fn;
+	uint32_t bits = fn->regs[o->id].bits;
+
+	if (fn->regs[o->id].vector > 1 || o->component)
+		return any(bits);
+	struct value v = evaluate_register(e, e.values->ssa.node_of[o - fn->operands]);
+
+	if (o->negated) {
+		struct value from = range_constant(bits == 1);
+
+		v = range_sub(&from, &v, bits == 1 ? 8 : bits);
+	}
+	if (!o->imm)
+		return v;
+	struct value offset = range_constant(o->imm);
+
+	return v.base == BASE_DESCRIPTOR ? any(64) : range_add(&v, &offset, bits);
+}
+
+static inline struct value register_operand(struct evaluation e, const struct operand *o)
+{
+	const struct function *fn = e.values->fn;
+
+	if (o < fn->operands || o >= fn->operands + fn->noperands)
+		return any(64);
+	if (o->negated || o->imm || o->component || fn->regs[o->id].vector > 1)
+		return changed_register(e, o);
+	return evaluate_register(e, e.values->ssa.node_of[o - fn->operands]);
+}
+
 struct value evaluate_operand(struct evaluation e, uint32_t insn, const struct operand *o)
 {
 	const struct values *vs = e.values;
@@ -188,26 +221,8 @@ struct value evaluate_operand(struct evaluation e, uint32_t insn, const struct o
 		return special_value(vs, o);
 	case OPERAND_SYMBOL:
 		return symbol_value(vs, o->id, o->imm);
-	case OPERAND_REG: {
-		if (o < fn->operands || o >= fn->operands + fn->noperands)
-			return any(64);
-		uint32_t bits = fn->regs[o->id].bits;
-
-		if (fn->regs[o->id].vector > 1 || o->component)
-			return any(bits);
-		struct value v = evaluate_register(e, vs->ssa.node_of[o - fn->operands]);
-
-		if (o->negated) {
-			struct value from = range_constant(bits == 1);
-
-			v = range_sub(&from, &v, bits == 1 ? 8 : bits);
-		}
-		if (!o->imm)
-			return v;
-		struct value offset = range_constant(o->imm);
-
-		return v.base == BASE_DESCRIPTOR ? any(64) : range_add(&v, &offset, bits);
-	}
+	case OPERAND_REG:
+		return register_operand(e, o);
 	case OPERAND_MEM: {
 		const struct operand *base = operand_child(fn, o, 0);
 
@@ -238,7 +253,13 @@ struct value operation_source(const struct operation *op, uint32_t k)
 {
 	const struct operand *o = insn_source(op->e.values->fn, op->insn, k);
 
-	return o ? evaluate_operand(op->e, op->index, o) : any(64);
+	if (!o)
+		return any(64);
+	/* most are one of these */
+	if (o->kind == OPERAND_IMM)
+		return range_constant(o->imm);
+	return o->kind == OPERAND_REG ? register_operand(op->e, o)
+				      : evaluate_operand(op->e, op->index, o);
 }
 
 /* Source k as a number of the instruction's type. */

@@ -129,6 +129,7 @@ struct values {
 	uint32_t ncontexts;		/* constraints kept there */
 	uint32_t *read_at, *reads; /* by node: nodes that its evaluation may look at */
 	uint32_t nreads, reads_cap;
+	bool looks_behind; /* some definition reads what a phi has from behind it: see lockstep_reads */
 	struct implied **implied;  /* by node, filled on demand */
 	uint32_t serial, *marks;   /* by node: serial of the context asked about, and the answer; see
 				      context_matters */
@@ -164,11 +165,14 @@ struct values {
 	struct number_table *numbers;
 	uint64_t *roots;       /* by node: see value_roots */
 	const struct stage_sum **sums; /* by node, filled on demand: see stages.c */
+	bool *ways;	       /* by node, filled on demand: see ways_may_count */
 	bool unsolved;	       /* the budget ran out */
 	struct places *places; /* filled on demand; NULL while solving */
 	struct kept_truths **truths; /* by node, filled on demand: see thread_ways.c */
 	struct kept_truths *truths_alike[3]; /* by enum truth: of nodes that are so for all threads */
 	const struct thread_set **reach; /* by block, likewise */
+	struct kept_numbers **thread_numbers; /* by node, filled on demand: see threads.c */
+	uint32_t nthread_numbers;
 	struct residues *residues[RESIDUES_LISTS]; /* see residues.c */
 	struct footprint *footprints[RESIDUES_LISTS]; /* see swizzled.c */
 	struct kstep *ksteps[RESIDUES_LISTS];
@@ -252,7 +256,12 @@ bool idiom_multiply_add(struct evaluation, const struct insn *, struct value *);
 #define LOCKSTEP_MOST 8
 bool lockstep_evaluate(struct evaluation, const struct insn *, struct value *);
 /* It has no such form. */
-bool lockstep_is_plain(const struct values *, const struct insn *);
+static inline bool lockstep_is_plain(const struct values *vs, const struct insn *insn)
+{
+	if (insn->op != OP_add && insn->op != OP_sub && insn->op != OP_mad)
+		return true;
+	return vs->plain && vs->plain[insn - vs->fn->insns];
+}
 /* Nodes behind phis whose values that takes, LOCKSTEP_MOST at the most: returns how many. */
 uint32_t lockstep_reads(struct values *, const struct insn *, uint32_t *nodes);
 
@@ -274,8 +283,22 @@ struct value descriptor_join(struct values *, const struct value *, const struct
 /* value_context.c */
 void context_find_controls(struct values *);
 void context_at_block(struct values *, uint32_t block, struct context *);
+extern const struct context context_nothing;
+/* Where the block is entered on one arm of a branch: brought up to date. */
+const struct context *context_bring_up(struct values *, uint32_t block);
 /* The same to read, until the values change or another is asked for. */
-const struct context *context_of_block(struct values *, uint32_t block);
+static inline const struct context *context_of_block(struct values *vs, uint32_t block)
+{
+	uint32_t control = vs->control[block];
+
+	if (control == NONE)
+		return &context_nothing;
+	const struct kept_context *kept = vs->contexts[control];
+
+	if (kept && kept->seen == vs->outdated && kept->made == kept->since + 1)
+		return &kept->context;
+	return context_bring_up(vs, control);
+}
 /* Until the values change, also when another is asked for. */
 bool context_stays(const struct values *, const struct context *of_block);
 /* The clock of the values when it, or what it is made of, became what it is. */

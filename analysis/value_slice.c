@@ -20,12 +20,20 @@ static void need(struct slicer *s, uint32_t reg)
 	s->stack[s->depth++] = reg;
 }
 
-static void need_operand(struct slicer *s, const struct operand *o, uint32_t depth)
+static void need_below(struct slicer *s, const struct operand *o, uint32_t depth);
+
+static inline void need_operand(struct slicer *s, const struct operand *o, uint32_t depth)
 {
 	if (!o)
 		return;
 	if (o->kind == OPERAND_REG)
 		need(s, o->id);
+	if (operand_has_children(o))
+		need_below(s, o, depth);
+}
+
+static void need_below(struct slicer *s, const struct operand *o, uint32_t depth)
+{
 	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
 		need_operand(s, operand_child(s->vs->fn, o, i), depth + 1);
 }
@@ -52,12 +60,66 @@ static void need_numbered(struct slicer *s, const struct insn *insn, uint8_t num
 		need_address(s, insn_operand(s->vs->fn, insn, number));
 }
 
-static void need_roots(struct slicer *s, uint32_t i)
+/* Registers may count that no effect of the instruction names. */
+static bool names_more(const struct insn *insn)
 {
-	const struct values *vs = s->vs;
-	const struct insn *insn = &vs->fn->insns[i];
-	const struct effect *e = vs->cfg->effects[i];
+	switch (insn->op) {
+	case OP_brx:
+	case OP_tcgen05:
+	case OP_call:
+	case OP_st:
+	case OP_cp:
+		return true;
+	default:
+		return false;
+	}
+}
 
+/* expect_tx: the bytes that an mbarrier waits for bound tensor copies */
+static void need_expected(struct slicer *s, const struct insn *insn)
+{
+	for (uint32_t k = 0; k < insn->count; k++)
+		if (!(k == 0 && insn_operand(s->vs->fn, insn, 0)->kind == OPERAND_REG))
+			need_address(s, insn_operand(s->vs->fn, insn, k));
+}
+
+static void need_named(struct slicer *s, const struct insn *insn)
+{
+	const struct function *fn = s->vs->fn;
+
+	switch (insn->op) {
+	case OP_brx:
+		need_address(s, insn_operand(fn, insn, 0));
+		break;
+	case OP_tcgen05:
+		if (insn_has(insn, MOD_mma)) /* the instruction descriptor */
+			need_address(s, insn_operand(fn, insn, insn_has(insn, MOD_sp) ? 4 : 3));
+		break;
+	case OP_cp:
+		if (value_sends_to_mask(insn))
+			need_address(s, value_multicast_mask(fn, insn));
+		break;
+	default:
+		break;
+	}
+}
+
+/* What reaches a callee without a body says what it may touch (the others are linked), and so does what
+ * it can find in memory: a stored pointer. */
+static void need_given(struct slicer *s, const struct insn *insn)
+{
+	const struct function *fn = s->vs->fn;
+
+	if (insn->op == OP_call || (insn->op == OP_st && insn_has(insn, MOD_param)))
+		for (uint32_t k = 0; k < insn->count; k++)
+			need_operand(s, insn_operand(fn, insn, k), 0);
+	if (insn->op == OP_st && s->calls && !insn_type(insn, 0).is_float &&
+		insn_type(insn, 0).bits >= 32)
+		need_operand(s, insn_operand(fn, insn, 1), 0);
+}
+
+static void need_touched(struct slicer *s, const struct insn *insn, const struct effect *e)
+{
 	for (uint32_t k = 0; k < e->ntouches; k++) {
 		const struct touch *t = &e->touches[k];
 
@@ -73,29 +135,25 @@ static void need_roots(struct slicer *s, uint32_t i)
 		need_numbered(s, insn, e->count_operand);
 		need_numbered(s, insn, e->mbarrier_operand);
 	}
-	/* expect_tx: the bytes that an mbarrier waits for bound tensor copies */
+}
+
+static void need_roots(struct slicer *s, uint32_t i)
+{
+	const struct insn *insn = &s->vs->fn->insns[i];
+	const struct effect *e = s->vs->cfg->effects[i];
+	bool acts = e->ntouches || e->sync != SYNC_NONE || e->fence != FENCE_NONE || e->is_branch ||
+		    e->is_exit || e->is_call;
+
+	if (acts)
+		need_touched(s, insn, e);
 	if (insn->op == OP_mbarrier)
-		for (uint32_t k = 0; k < insn->count; k++)
-			if (!(k == 0 && insn_operand(vs->fn, insn, 0)->kind == OPERAND_REG))
-				need_address(s, insn_operand(vs->fn, insn, k));
-	if (insn->guard != NONE &&
-		(e->ntouches || e->sync != SYNC_NONE || e->fence != FENCE_NONE || e->is_branch ||
-			e->is_exit || e->is_call || insn->op == OP_bra || insn->op == OP_brx))
+		need_expected(s, insn);
+	if (insn->guard != NONE && (acts || insn->op == OP_bra || insn->op == OP_brx))
 		need(s, insn->guard);
-	if (insn->op == OP_brx)
-		need_address(s, insn_operand(vs->fn, insn, 0));
-	if (insn->op == OP_tcgen05 && insn_has(insn, MOD_mma)) /* the instruction descriptor */
-		need_address(s, insn_operand(vs->fn, insn, insn_has(insn, MOD_sp) ? 4 : 3));
-	if (value_sends_to_mask(insn))
-		need_address(s, value_multicast_mask(vs->fn, insn));
-	/* what reaches a callee without a body says what it may touch; the others are linked */
-	if (insn->op == OP_call || (insn->op == OP_st && insn_has(insn, MOD_param)))
-		for (uint32_t k = 0; k < insn->count; k++)
-			need_operand(s, insn_operand(vs->fn, insn, k), 0);
-	/* and so does what it can find in memory: a stored pointer */
-	if (insn->op == OP_st && s->calls && !insn_type(insn, 0).is_float &&
-		insn_type(insn, 0).bits >= 32)
-		need_operand(s, insn_operand(vs->fn, insn, 1), 0);
+	if (names_more(insn)) {
+		need_named(s, insn);
+		need_given(s, insn);
+	}
 }
 
 /* From a definition's register to those that it is computed from. */
@@ -112,7 +170,7 @@ static void need_sources(struct slicer *s, uint32_t i)
 	if (!follow)
 		return;
 	for (uint32_t k = 0; k < insn->nmods; k++) {
-		struct type type = type_of_modifier(insn->mods[k]);
+		struct type type = value_types[insn->mods[k]];
 
 		/* a comparison of floats may still be one of parameters: the same for all threads
 		 */
@@ -130,8 +188,11 @@ static void slice(struct slicer *s)
 
 	s->needed = ARENA_NEW(vs->arena, bool, vs->fn->nregs + 1);
 	s->stack = ARENA_NEW(vs->arena, uint32_t, vs->fn->nregs + 1);
-	for (uint32_t i = 0; i < vs->fn->ninsns; i++)
+	for (uint32_t k = 0; k < vs->cfg->active.n; k++) {
+		uint32_t i = vs->cfg->active.v[k];
+
 		s->calls |= vs->fn->insns[i].op == OP_call && vs->cfg->block_of[i] != NONE;
+	}
 	for (uint32_t i = 0; i < vs->fn->ninsns; i++)
 		if (vs->cfg->block_of[i] != NONE)
 			need_roots(s, i);
@@ -159,11 +220,11 @@ struct uses { /* in order of their users */
 	bool counts; /* what is read makes the value of the user */
 };
 
-static void push_read(struct uses *uses, uint32_t node)
+static inline void push_read(struct uses *uses, uint32_t node)
 {
 	struct values *vs = uses->vs;
 
-	if (node == NONE || node >= vs->nsolved)
+	if (node >= vs->nsolved) /* or NONE */
 		return;
 	ARENA_PUSH(vs->arena, vs->reads, vs->nreads, vs->reads_cap, node);
 	if (uses->counts)
@@ -171,12 +232,20 @@ static void push_read(struct uses *uses, uint32_t node)
 			vs->arena, uses->v, uses->n, uses->cap, ((struct use){node, uses->user}));
 }
 
-static void read_operand(struct uses *uses, const struct operand *o, uint32_t depth)
+static void read_below(struct uses *uses, const struct operand *o, uint32_t depth);
+
+static inline void read_operand(struct uses *uses, const struct operand *o, uint32_t depth)
+{
+	if (o->kind == OPERAND_REG)
+		push_read(uses, uses->vs->ssa.node_of[o - uses->vs->fn->operands]);
+	if (operand_has_children(o))
+		read_below(uses, o, depth);
+}
+
+static void read_below(struct uses *uses, const struct operand *o, uint32_t depth)
 {
 	const struct function *fn = uses->vs->fn;
 
-	if (o->kind == OPERAND_REG)
-		push_read(uses, uses->vs->ssa.node_of[o - fn->operands]);
 	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
 		read_operand(uses, operand_child(fn, o, i), depth + 1);
 }
@@ -211,8 +280,11 @@ static void read_definition(struct uses *uses, const struct node *n)
 		read_operand(uses, insn_operand(vs->fn, insn, k), 0);
 	}
 	uses->counts = true;
-	for (uint32_t k = lockstep_reads(vs, insn, behind); k-- > 0;)
-		push_read(uses, behind[k]);
+	uint32_t nbehind = lockstep_is_plain(vs, insn) ? 0 : lockstep_reads(vs, insn, behind);
+
+	vs->looks_behind |= nbehind > 0;
+	while (nbehind-- > 0)
+		push_read(uses, behind[nbehind]);
 	uses->counts = false;
 	push_read(uses, vs->ssa.guard_of[n->insn]);
 	uses->counts = true;
