@@ -2,7 +2,7 @@
 /*
  * In: solved nodes. Out: a number per node, equal only for equal values: the hash-consed expression
  * over SSA definitions. What cannot be an expression (loads, phis, guarded definitions, votes) gets
- * a number of its own.
+ * a number of its own. Nodes are numbered when they are asked for, behind those that they are made of.
  */
 #include "analysis/value_private.h"
 
@@ -70,16 +70,6 @@ static void enlarge(struct values *vs, uint32_t size)
 	ARENA_GIVE_BACK(vs->arena, old.slots, old.size);
 }
 
-/* Slots for so many entries, and as many again. */
-static uint32_t room_for(uint32_t entries)
-{
-	uint32_t size = 256;
-
-	while (size < 2 * entries)
-		size *= 2;
-	return size;
-}
-
 static uint32_t intern(struct values *vs, const uint32_t *key, bool invariant)
 {
 	struct number_table *t = vs->numbers;
@@ -104,11 +94,15 @@ static uint32_t intern(struct values *vs, const uint32_t *key, bool invariant)
 	return entry.number;
 }
 
+static void number_node(struct values *, uint32_t node);
+
 static uint32_t number_of_node(struct values *vs, uint32_t node)
 {
-	if (node != NONE && node < vs->nsolved && vs->number[node] != NONE)
-		return vs->number[node];
-	return fresh(vs, false);
+	if (node >= vs->nsolved)
+		return fresh(vs, false);
+	if (vs->number[node] == NONE)
+		number_node(vs, node);
+	return vs->number[node];
 }
 
 static bool volatile_special(uint8_t special)
@@ -218,6 +212,13 @@ static bool list_number(struct values *vs, const struct operand *o, uint32_t *ou
 	return true;
 }
 
+static bool is_expression(const struct values *vs, const struct node *n)
+{
+	const struct insn *insn = n->kind == NODE_DEF ? &vs->fn->insns[n->insn] : NULL;
+
+	return insn && n->previous == NONE && insn->count <= 5 && has_expression(vs, insn);
+}
+
 static uint32_t expression(struct values *vs, const struct node *n)
 {
 	const struct insn *insn = &vs->fn->insns[n->insn];
@@ -225,8 +226,6 @@ static uint32_t expression(struct values *vs, const struct node *n)
 	uint64_t mods = insn->op;
 	bool invariant = true;
 
-	if (n->previous != NONE || !has_expression(vs, insn) || insn->count > 5)
-		return fresh(vs, false);
 	if (insn->op == OP_mov || insn->op == OP_LINK_MOV) {
 		const struct operand *d = insn_operand(vs->fn, insn, 0),
 				     *s = insn_source(vs->fn, insn, 0);
@@ -244,40 +243,100 @@ static uint32_t expression(struct values *vs, const struct node *n)
 	return intern(vs, key, invariant);
 }
 
-static uint32_t phi_number(struct values *vs, const struct node *n)
+/* In text order: blocks in reverse postorder, in a block phis first. */
+static bool precedes(const struct values *vs, uint32_t a, uint32_t b)
 {
-	const struct block *block = &vs->cfg->blocks[n->block];
-	uint32_t same = NONE;
+	const struct node *x = &vs->ssa.nodes[a], *y = &vs->ssa.nodes[b];
 
-	for (uint32_t i = 0; i < block->pred.n; i++) {
+	if (x->block != y->block)
+		return x->block < y->block;
+	if (x->kind != NODE_DEF || y->kind != NODE_DEF)
+		return x->kind != NODE_DEF && (y->kind == NODE_DEF || a < b);
+	return x->insn != y->insn ? x->insn < y->insn : a < b;
+}
+
+/* All that comes into the phi stands before it: it may be one value. */
+static bool is_join(const struct values *vs, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+
+	for (uint32_t i = 0; n->block && i < vs->cfg->blocks[n->block].pred.n; i++) {
 		uint32_t input = vs->ssa.inputs[n->input + i];
 
-		if (input >= vs->nsolved || vs->number[input] == NONE ||
-			(same != NONE && vs->number[input] != same))
-			return fresh(vs, false);
-		same = vs->number[input];
+		if (input >= vs->nsolved || !precedes(vs, input, node))
+			return false;
 	}
-	return same == NONE || n->block == 0 ? fresh(vs, false) : same;
+	return n->block && vs->cfg->blocks[n->block].pred.n;
+}
+
+static uint32_t phi_number(struct values *vs, const struct node *n)
+{
+	uint32_t same = vs->number[vs->ssa.inputs[n->input]];
+
+	for (uint32_t i = 1; i < vs->cfg->blocks[n->block].pred.n; i++)
+		if (vs->number[vs->ssa.inputs[n->input + i]] != same)
+			return fresh(vs, false);
+	return same;
+}
+
+/* Stacks what is to be numbered first. */
+static void push_part(struct values *vs, uint32_t node, uint32_t *depth)
+{
+	if (node < vs->nsolved && vs->number[node] == NONE)
+		ARENA_PUSH(vs->arena, vs->stack, *depth, vs->stack_cap, node);
+}
+
+static void push_operand(
+	struct values *vs, const struct operand *o, uint32_t *depth, uint32_t nested)
+{
+	if (o->kind == OPERAND_REG)
+		push_part(vs, vs->ssa.node_of[o - vs->fn->operands], depth);
+	for (uint32_t i = 0; nested < 4 && i < operand_count(o); i++)
+		push_operand(vs, operand_child(vs->fn, o, i), depth, nested + 1);
+}
+
+static void push_parts(struct values *vs, uint32_t node, uint32_t *depth)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+
+	if (n->kind == NODE_PHI)
+		for (uint32_t i = 0; i < vs->cfg->blocks[n->block].pred.n; i++)
+			push_part(vs, vs->ssa.inputs[n->input + i], depth);
+	else
+		for (uint32_t k = 1; k < vs->fn->insns[n->insn].count; k++)
+			push_operand(
+				vs, insn_operand(vs->fn, &vs->fn->insns[n->insn], k), depth, 0);
+}
+
+/* What a node is made of stands before it, so this ends. */
+static void number_node(struct values *vs, uint32_t node)
+{
+	uint32_t depth = 0;
+
+	ARENA_PUSH(vs->arena, vs->stack, depth, vs->stack_cap, node);
+	while (depth) {
+		uint32_t top = vs->stack[depth - 1], before = depth;
+		const struct node *n = &vs->ssa.nodes[top];
+		bool made = n->kind == NODE_PHI ? is_join(vs, top) : is_expression(vs, n);
+
+		if (made && vs->number[top] == NONE)
+			push_parts(vs, top, &depth);
+		if (depth > before)
+			continue;
+		depth--;
+		if (vs->number[top] == NONE)
+			vs->number[top] = !made			? fresh(vs, false)
+					  : n->kind == NODE_PHI ? phi_number(vs, n)
+								: expression(vs, n);
+	}
 }
 
 void values_number(struct values *vs)
 {
-	vs->number = ARENA_NEW(vs->arena, uint32_t, vs->nsolved + 1);
+	vs->number = memset(ARENA_UNSET(vs->arena, uint32_t, vs->nsolved + 1), 0xff,
+		sizeof(*vs->number) * (vs->nsolved + (size_t)1));
 	vs->numbers = ARENA_NEW(vs->arena, struct number_table, 1);
-	vs->numbers->cap = vs->numbers_cap = vs->nsolved + 16;
-	vs->numbers->v = ARENA_UNSET(vs->arena, struct entry, vs->numbers->cap);
-	vs->invariant = ARENA_UNSET(vs->arena, bool, vs->numbers_cap);
-	enlarge(vs, room_for(vs->nsolved));
-	for (uint32_t i = 0; i < vs->nsolved; i++)
-		vs->number[i] = NONE;
-	for (uint32_t r = 0; r < vs->nsolved; r++) {
-		uint32_t node = vs->order[r];
-		const struct node *n = &vs->ssa.nodes[node];
-
-		vs->number[node] = n->kind == NODE_DEF	 ? expression(vs, n)
-				   : n->kind == NODE_PHI ? phi_number(vs, n)
-							 : fresh(vs, false);
-	}
+	enlarge(vs, 256);
 }
 
 uint32_t value_number(const struct values *vs, uint32_t insn, const struct operand *o)
