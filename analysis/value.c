@@ -47,7 +47,8 @@ static bool look_by_ways(
 	struct stage_sum sum;
 	bool gains = false;
 
-	if (o->kind != OPERAND_MEM || !e.context->n || !stage_sum_of(vs, o, &sum))
+	if (o->kind != OPERAND_MEM || !e.context->n || !ways_may_count(vs, o) ||
+		!stage_sum_of(vs, o, &sum))
 		return false;
 	context_copy(&context, e.context);
 	for (uint32_t i = 0; i < sum.n && context.n < CONTEXT_MAX; i++) {

@@ -12,3 +12,5 @@ struct value place_register(struct evaluation, uint32_t node);
 /* value_ways.c: what a phi holds at a place that it dominates, from what comes along each way into its block
  * and what holds at the place; false: no more than is known of it anyway. */
 bool ways_into_phi(struct values *, const struct context *place, uint32_t phi, struct value *);
+/* Such a phi may count in the address. */
+bool ways_may_count(struct values *, const struct operand *mem);

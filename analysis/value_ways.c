@@ -213,6 +213,46 @@ static struct value value_of_way(
 	return range_is_empty(&other) ? other : range_meet(&v, &other, 32);
 }
 
+static bool has_ways(const struct values *vs, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+
+	return n->kind == NODE_PHI && node_bits(vs, node) == 32 && n->block &&
+	       vs->cfg->blocks[n->block].pred.n <= WAYS_MOST;
+}
+
+static bool reads_one_with_ways(const struct values *vs, uint32_t node)
+{
+	for (uint32_t i = vs->read_at[node]; i < vs->read_at[node + 1]; i++)
+		if (vs->ways[vs->reads[i]])
+			return true;
+	return false;
+}
+
+/* Definitions stand behind what they read. */
+static void find_ways(struct values *vs)
+{
+	vs->ways = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
+	for (uint32_t r = 0; r < vs->nsolved; r++) {
+		uint32_t node = vs->order[r];
+
+		vs->ways[node] = has_ways(vs, node) ||
+				 (vs->ssa.nodes[node].kind == NODE_DEF && reads_one_with_ways(vs, node));
+	}
+}
+
+bool ways_may_count(struct values *vs, const struct operand *mem)
+{
+	const struct operand *base = operand_child(vs->fn, mem, 0);
+	uint32_t node = base && base->kind == OPERAND_REG
+				? vs->ssa.node_of[base - vs->fn->operands]
+				: NONE;
+
+	if (!vs->ways)
+		find_ways(vs);
+	return node < vs->nsolved && vs->ways[node];
+}
+
 bool ways_into_phi(struct values *vs, const struct context *place, uint32_t phi, struct value *out)
 {
 	const struct node *n = &vs->ssa.nodes[phi];
@@ -220,7 +260,7 @@ bool ways_into_phi(struct values *vs, const struct context *place, uint32_t phi,
 	struct constraint room[CONTEXT_MAX], back[CONTEXT_MAX];
 	uint32_t nback;
 
-	if (n->kind != NODE_PHI || node_bits(vs, phi) != 32 || block->pred.n > WAYS_MOST || !n->block)
+	if (!has_ways(vs, phi))
 		return false;
 	nback = carried_back(vs, place, n->block, back);
 	if (!nback)
