@@ -121,6 +121,18 @@ static void walk(struct circles *c, uint32_t root)
 	}
 }
 
+/* All that it depends on is in circles already, so it is one by itself. */
+static bool stands_alone(struct circles *c, uint32_t v)
+{
+	if (next_edge(c, v) != LAST_EDGE) {
+		c->next[v] = 0;
+		return false;
+	}
+	c->number[v] = ++c->reached;
+	c->circle[v] = ++c->ncircles;
+	return true;
+}
+
 static void find_circles(struct circles *c, const uint32_t *order)
 {
 	struct arena *arena = c->vs->arena;
@@ -133,7 +145,7 @@ static void find_circles(struct circles *c, const uint32_t *order)
 	c->open = ARENA_UNSET(arena, uint32_t, most);
 	c->circle = ARENA_NEW(arena, uint32_t, most);
 	for (uint32_t k = 0; k < c->n; k++)
-		if (!c->number[order[k]])
+		if (!c->number[order[k]] && !stands_alone(c, order[k]))
 			walk(c, order[k]);
 	ARENA_GIVE_BACK(arena, c->open, most);
 	ARENA_GIVE_BACK(arena, c->path, most);

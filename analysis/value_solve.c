@@ -22,7 +22,7 @@ struct value values_join(
 
 /* ---- what has changed since ---- */
 
-static uint32_t later(uint32_t a, uint32_t b)
+static inline uint32_t later(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
@@ -98,7 +98,7 @@ struct fresh {
 	uint32_t all;  /* or of what that is computed from */
 };
 
-static struct fresh fresh_reads(const struct solver *s, uint32_t node)
+static inline struct fresh fresh_reads(const struct solver *s, uint32_t node)
 {
 	const struct values *vs = s->vs;
 	struct fresh fresh = {0, 0};
@@ -122,7 +122,7 @@ static bool ways_changed(const struct solver *s, uint32_t b, uint32_t since)
 }
 
 /* What a node is computed from is up to date. */
-static struct fresh refresh(const struct solver *s, uint32_t node)
+static inline struct fresh refresh(const struct solver *s, uint32_t node)
 {
 	const struct values *vs = s->vs;
 	struct fresh fresh = fresh_reads(s, node);
@@ -133,7 +133,7 @@ static struct fresh refresh(const struct solver *s, uint32_t node)
 }
 
 /* Something that the evaluation of a node may look at has changed since the latest one. */
-static bool is_stale(const struct solver *s, uint32_t node)
+static inline bool is_stale(const struct solver *s, uint32_t node)
 {
 	const struct node *n = &s->vs->ssa.nodes[node];
 	struct fresh fresh = refresh(s, node);
@@ -214,13 +214,13 @@ static bool grow(struct solver *s, uint32_t node)
 	return true;
 }
 
-/* Evaluates what is marked, and what reads that when it grew: all of it is stale. */
-static bool settle(struct solver *s)
+/* Evaluates what is marked from one rank up to another, and what reads that when it grew: all of it is stale. */
+static bool settle(struct solver *s, uint32_t from, uint32_t to)
 {
 	struct values *vs = s->vs;
 	bool any = false;
 
-	for (uint32_t r = bits_next(s->dirty, 0); r != NONE; r = bits_next(s->dirty, r)) {
+	for (uint32_t r = bits_next(s->dirty, from); r < to; r = bits_next(s->dirty, r)) {
 		uint32_t node = s->order[r];
 
 		bits_clear(s->dirty, r);
@@ -235,6 +235,8 @@ static bool settle(struct solver *s)
 		for (uint32_t u = s->vs->user_at[node]; u < s->vs->user_at[node + 1]; u++) {
 			uint32_t rank = s->rank[s->vs->users[u]];
 
+			if (rank >= to)
+				continue;
 			bits_set(s->dirty, rank);
 			least = rank < least ? rank : least;
 		}
@@ -249,12 +251,10 @@ static void mark_stale(struct solver *s, uint32_t from, uint32_t to)
 {
 	const struct node *nodes = s->vs->ssa.nodes;
 
-	for (uint32_t r = from; r < to; r++)
-		if (nodes[s->order[r]].kind != NODE_PHI && is_stale(s, s->order[r]))
-			bits_set(s->dirty, r);
-	for (uint32_t r = from; r < to; r++)
-		if (nodes[s->order[r]].kind == NODE_PHI && is_stale(s, s->order[r]))
-			bits_set(s->dirty, r);
+	for (uint32_t phis = 0; phis < 2; phis++)
+		for (uint32_t r = from; r < to; r++)
+			if ((nodes[s->order[r]].kind == NODE_PHI) == phis && is_stale(s, s->order[r]))
+				bits_set(s->dirty, r);
 }
 
 /* Nothing depends on what comes behind it, but for the rest of its circle. */
@@ -266,27 +266,76 @@ static void begin_sweep(struct solver *s)
 	mark_stale(s, from, s->vs->nsolved);
 }
 
-/* What is in no circle was evaluated when all that it depends on had settled. */
+/* The rank behind a circle. */
+static uint32_t circle_end(const struct solver *s, uint32_t first)
+{
+	uint32_t end = first + 1;
+
+	while (s->circle[end] == first)
+		end++;
+	return end;
+}
+
+/* What is in no circle was evaluated when all that it depends on was what it is now. A phi may be one by
+ * itself. */
 static void sweep_circles(struct solver *s)
 {
+	uint32_t from = s->unsettled;
+
 	s->unsettled = s->vs->nsolved;
-	for (uint32_t r = 0, end; r < s->vs->nsolved; r = end) {
-		for (end = r + 1; s->circle[end] == r; end++)
-			;
-		if (end > r + 1)
+	for (uint32_t r = from, end; r < s->vs->nsolved; r = end) {
+		end = circle_end(s, r);
+		if (end > r + 1 || s->vs->ssa.nodes[s->order[r]].kind == NODE_PHI)
 			mark_stale(s, r, end);
+	}
+}
+
+/* Gives a node that has no value yet its first one. */
+static void begin(struct solver *s, uint32_t node)
+{
+	struct value v = evaluate(s, node, true);
+
+	if (range_is_empty(&v))
+		refresh(s, node);
+	else
+		set(s, node, &v);
+}
+
+/* Each circle settles before what depends on it is looked at. A definition does not depend on itself but
+ * through a phi. */
+static void settle_circles(struct solver *s)
+{
+	const struct values *vs = s->vs;
+
+	for (uint32_t r = 0, end; r < vs->nsolved && !budget_spent(vs->budget); r = end) {
+		end = circle_end(s, r);
+		if (end == r + 1 && vs->ssa.nodes[s->order[r]].kind != NODE_PHI) {
+			begin(s, s->order[r]);
+			continue;
+		}
+		for (uint32_t k = r; k < end; k++)
+			bits_set(s->dirty, k);
+		settle(s, r, end);
 	}
 }
 
 /* Grows everything to a set that evaluation maps into itself. */
 static void ascend(struct solver *s)
 {
-	for (uint32_t r = 0; r < s->vs->nsolved; r++)
-		bits_set(s->dirty, r);
-	settle(s);
+	settle_circles(s);
+	s->unsettled = 0;
 	sweep_circles(s);
-	while (!s->vs->budget->spent && settle(s))
+	while (!s->vs->budget->spent && settle(s, 0, s->vs->nsolved))
 		begin_sweep(s);
+}
+
+/* All was looked at in turn since the last sweep, so nothing is stale but by what stands behind it. */
+static void sweep_again(struct solver *s)
+{
+	if (s->vs->looks_behind)
+		begin_sweep(s);
+	else
+		sweep_circles(s);
 }
 
 /* The better of what a node has and what it gives; false: it is no better. */
@@ -307,8 +356,8 @@ static bool shrink(struct solver *s, uint32_t node, bool stale)
 /* Those phis are from now on evaluated in another way. */
 static void mark_bounded(struct solver *s)
 {
-	for (uint32_t i = 0; i < s->vs->nsolved; i++)
-		if (trips_are_bounded(s->vs, i)) {
+	for (uint32_t i = 0; s->vs->ntrips && i < s->vs->nsolved; i++)
+		if (s->vs->trip_of[i] != NONE && trips_are_bounded(s->vs, i)) {
 			s->looked[i] = 0;
 			bits_set(s->dirty, s->rank[i]);
 		}
@@ -324,7 +373,7 @@ static bool narrow(struct solver *s)
 	for (uint32_t round = 0; changed && round < 3; round++) {
 		changed = false;
 		if (round) /* else nothing but the bounded ones is stale: all has settled */
-			begin_sweep(s);
+			sweep_again(s);
 		for (uint32_t r = round ? bits_next(s->dirty, 0) : 0; r < vs->nsolved; r++) {
 			uint32_t node = s->order[r];
 			/* nothing becomes stale before something changes */
@@ -416,7 +465,7 @@ static void solve_all(struct solver *s)
 	} else {
 		vs->narrowing = true;
 		if (narrow(s))
-			begin_sweep(s);
+			sweep_again(s);
 		find_steady(s);
 		vs->narrowing = false;
 	}

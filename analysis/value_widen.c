@@ -5,19 +5,37 @@
  */
 #include "analysis/value_solver.h"
 
-#include <stdlib.h>
+#include <string.h>
 
-static int by_value(const void *a, const void *b)
+struct constants {
+	int64_t *v;
+	uint32_t n, cap;
+};
+
+/* Puts a constant into an ascending list, once. */
+static void insert(struct arena *arena, struct constants *list, int64_t c)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	uint32_t lo = 0, hi = list->n;
 
-	return (x > y) - (x < y);
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (list->v[mid] < c)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < list->n && list->v[lo] == c)
+		return;
+	ARENA_PUSH(arena, list->v, list->n, list->cap, c);
+	memmove(list->v + lo + 1, list->v + lo, sizeof(*list->v) * (list->n - 1 - lo));
+	list->v[lo] = c;
 }
 
 /* The constants that the function compares with or masks by: where loops end. */
-static void collect_thresholds(struct solver *s)
+static struct constants find_constants(struct values *vs)
 {
-	struct values *vs = s->vs;
+	struct constants list = {0};
 
 	for (uint32_t k = 0; k < vs->nsolved; k++) {
 		const struct node *n = &vs->ssa.nodes[k];
@@ -32,16 +50,25 @@ static void collect_thresholds(struct solver *s)
 		for (uint32_t i = 1; i < insn->count; i++) {
 			const struct operand *o = insn_operand(vs->fn, insn, i);
 
-			if (o->kind != OPERAND_IMM || o->imm < -VALUE_FAR || o->imm > VALUE_FAR)
-				continue;
-			for (int64_t c = o->imm - 1; c <= o->imm + 1; c++)
-				ARENA_PUSH(vs->arena, s->thresholds, s->nthresholds,
-					s->thresholds_cap, c);
+			if (o->kind == OPERAND_IMM && o->imm >= -VALUE_FAR && o->imm <= VALUE_FAR)
+				insert(vs->arena, &list, o->imm);
 		}
 	}
+	return list;
+}
+
+/* In ascending order, too: the constants and what is beside them. */
+static void collect_thresholds(struct solver *s)
+{
+	struct arena *arena = s->vs->arena;
+	struct constants list = find_constants(s->vs);
+
+	for (uint32_t i = 0; i < list.n; i++)
+		for (int64_t c = list.v[i] - 1; c <= list.v[i] + 1; c++)
+			if (!s->nthresholds || c > s->thresholds[s->nthresholds - 1])
+				ARENA_PUSH(arena, s->thresholds, s->nthresholds, s->thresholds_cap, c);
 	s->has_thresholds = true;
-	if (s->nthresholds)
-		qsort(s->thresholds, s->nthresholds, sizeof(*s->thresholds), by_value);
+	ARENA_GIVE_BACK(arena, list.v, list.cap);
 }
 
 /* The least threshold at or above v, or VALUE_FAR * 2. */
