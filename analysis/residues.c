@@ -17,119 +17,205 @@ struct look {
 	bool cut; /* it ended for want of depth or fuel */
 };
 
+/* Of the parts a and b; what is none of these is not known. */
+enum form {
+	FORM_NONE,
+	FORM_SAME, /* a */
+	FORM_ADD,
+	FORM_SUB,
+	FORM_AND,
+	FORM_OR,
+	FORM_XOR,
+	FORM_MULTIPLE, /* factor * a */
+	FORM_MULTIPLE_ADD, /* factor * a + b */
+	FORM_JOIN /* a phi */
+};
+
 static uint32_t fewer(const struct residue *a, const struct residue *b)
 {
 	return a->bits < b->bits ? a->bits : b->bits;
 }
 
-/* What a register's set says, whoever runs it. */
-static struct residue by_set(struct look *l, uint32_t node)
-{
-	const struct value *v = &l->vs->at[node];
+/* ---- how low bits follow ---- */
 
-	if ((v->base != BASE_NUMBER && v->base != BASE_SYMBOL) || v->lo < -VALUE_FAR ||
-		v->lo > VALUE_FAR)
-		return residue_unknown;
-	l->assumptions |= v->assumptions;
-	return residue_modulo(
-		(uint64_t)v->lo, v->stride ? (uint32_t)__builtin_ctzll(v->stride) : 64);
+static const struct residue_part nothing = {NONE, NONE, 0, 0};
+
+static struct residue_part part_of(const struct values *vs, const struct operand *o)
+{
+	struct value v;
+	uint32_t node;
+
+	if (!o)
+		return nothing;
+	switch ((enum operand_kind)o->kind) {
+	case OPERAND_IMM:
+		return (struct residue_part){NONE, NONE, 64, (uint64_t)o->imm};
+	case OPERAND_SYMBOL:
+		v = evaluate_operand(
+			(struct evaluation){(struct values *)(uintptr_t)vs, NULL, 0, NULL}, 0, o);
+		return v.base == BASE_SYMBOL ? (struct residue_part){NONE, v.id, 64, (uint64_t)v.lo}
+					     : nothing;
+	case OPERAND_REG:
+		if (o->component || o->negated || vs->fn->regs[o->id].vector > 1)
+			return nothing;
+		node = vs->ssa.node_of[o - vs->fn->operands];
+		return node < vs->nsolved
+			       ? (struct residue_part){node, NONE, 0, (uint64_t)o->imm}
+			       : nothing;
+	case OPERAND_SPECIAL:
+	case OPERAND_FLOAT:
+	case OPERAND_SINK:
+	case OPERAND_LABEL:
+	case OPERAND_MEM:
+	case OPERAND_LIST:
+	case OPERAND_PAIR:
+	case OPERAND_TUPLE:
+	case OPERAND_NAME:
+		break;
+	}
+	return nothing;
 }
 
-static struct residue low_bits(struct look *, const struct operand *, uint32_t depth);
-static struct residue register_bits(struct look *, uint32_t node, uint32_t depth);
-
-/* The operand holds an address in the variable. */
-static bool is_address(const struct look *l, const struct operand *o)
+/* The operand holds an address in some variable. */
+static bool is_address(const struct values *vs, const struct operand *o)
 {
-	const struct values *vs = l->vs;
 	uint32_t node = o ? trips_plain_node(vs, o) : NONE;
 
 	return o &&
 	       (o->kind == OPERAND_SYMBOL || (node != NONE && vs->at[node].base == BASE_SYMBOL));
 }
 
-/* factor * source 0, the factor a constant. */
-static struct residue multiple(
-	struct look *l, const struct insn *insn, uint64_t factor, uint32_t depth)
+/* Of addresses at most one is in a result, as it is or with low bits changed that its variable's alignment says
+ * are none of its own. */
+static uint32_t form_of_insn(const struct values *vs, const struct insn *insn, struct residue_form *f)
 {
-	const struct operand *o = insn_source(l->vs->fn, insn, 0);
-
-	if (is_address(l, o)) /* its alignment is not asked for */
-		return residue_unknown;
-	struct residue x = low_bits(l, o, depth);
-
-	if (!factor)
-		return residue_modulo(0, 64);
-	return residue_modulo(x.value * factor, x.bits + (uint32_t)__builtin_ctzll(factor));
-}
-
-static struct residue both(struct look *l, const struct insn *insn, uint32_t depth)
-{
-	struct residue x = low_bits(l, insn_source(l->vs->fn, insn, 0), depth),
-		       y = low_bits(l, insn_source(l->vs->fn, insn, 1), depth);
-	uint64_t v = insn->op == OP_add	  ? x.value + y.value
-		     : insn->op == OP_sub ? x.value - y.value
-		     : insn->op == OP_and ? x.value & y.value
-		     : insn->op == OP_or  ? x.value | y.value
-					  : x.value ^ y.value;
-
-	return residue_modulo(v, fewer(&x, &y));
-}
-
-/* The low bits of a result follow from low bits of the sources. Of addresses at most one is in it,
- * as it is or with low bits changed that its variable's alignment says are none of its own. */
-static struct residue low_result(
-	struct look *l, const struct insn *insn, const struct value *result, uint32_t depth)
-{
-	const struct function *fn = l->vs->fn;
+	const struct function *fn = vs->fn;
 	const struct operand *a = insn_source(fn, insn, 0), *b = insn_source(fn, insn, 1),
 			     *c = insn_source(fn, insn, 2);
-	struct type type = insn_type(insn, 0), from = insn_type(insn, 1);
-	bool address = result->base == BASE_SYMBOL, x = is_address(l, a), y = is_address(l, b);
-	struct residue r, s;
+	bool x = is_address(vs, a), y = is_address(vs, b);
+	struct type from = insn_type(insn, 1);
 	int64_t by;
 
-	/* of {lo, hi} each register has bits of its own */
-	if (insn_operand(fn, insn, 0)->kind != OPERAND_REG || type.is_float || type.bits < 32 || insn_has(insn, MOD_sat) || insn_has(insn, MOD_hi) ||
-		insn_has(insn, MOD_wide))
-		return residue_unknown;
+	f->a = part_of(vs, a);
+	f->b = part_of(vs, b);
 	switch (insn->op) {
 	case OP_mov:
-		return x == address ? low_bits(l, a, depth) : residue_unknown;
+		return x == f->is_address ? FORM_SAME : FORM_NONE;
 	case OP_cvt:
-		if (x != address || from.is_float || from.bits < 32)
-			return residue_unknown;
-		r = low_bits(l, a, depth);
-		return residue_modulo(r.value, r.bits < 32 ? r.bits : 32);
+		f->most = 32;
+		return x == f->is_address && !from.is_float && from.bits >= 32 ? FORM_SAME : FORM_NONE;
 	case OP_add:
-		return x + y == address ? both(l, insn, depth) : residue_unknown;
+		return x + y == f->is_address ? FORM_ADD : FORM_NONE;
 	case OP_sub:
-		return x == address && !y ? both(l, insn, depth) : residue_unknown;
+		return x == f->is_address && !y ? FORM_SUB : FORM_NONE;
 	case OP_and:
 	case OP_or:
 	case OP_xor:
-		if (x + y != address)
-			return residue_unknown;
-		r = both(l, insn, depth);
-		return residue_modulo(
-			r.value, address && r.bits > result->aux ? result->aux : r.bits);
+		if (x + y != f->is_address)
+			return FORM_NONE;
+		return insn->op == OP_and ? FORM_AND : insn->op == OP_or ? FORM_OR : FORM_XOR;
 	case OP_shl:
-		if (address || !trips_constant_of(l->vs, b, &by) || by < 0 || by > 31)
-			return residue_unknown;
-		return multiple(l, insn, UINT64_C(1) << by, depth);
+		if (x || f->is_address || !trips_constant_of(vs, b, &by) || by < 0 || by > 31)
+			return FORM_NONE;
+		f->factor = UINT64_C(1) << by;
+		return FORM_MULTIPLE;
 	case OP_mul:
-		if (address || !trips_constant_of(l->vs, b, &by))
-			return residue_unknown;
-		return multiple(l, insn, (uint64_t)by, depth);
+		if (x || f->is_address || !trips_constant_of(vs, b, &by))
+			return FORM_NONE;
+		f->factor = (uint64_t)by;
+		return FORM_MULTIPLE;
 	case OP_mad:
-		if (is_address(l, c) != address || !trips_constant_of(l->vs, b, &by))
-			return residue_unknown;
-		r = multiple(l, insn, (uint64_t)by, depth);
-		s = low_bits(l, c, depth);
-		return residue_modulo(r.value + s.value, fewer(&r, &s));
+		if (is_address(vs, c) != f->is_address || !trips_constant_of(vs, b, &by))
+			return FORM_NONE;
+		f->factor = x ? 1 : (uint64_t)by;
+		f->a = x ? nothing : f->a; /* its alignment is not asked for */
+		f->b = part_of(vs, c);
+		return FORM_MULTIPLE_ADD;
 	default:
-		return residue_unknown;
+		return FORM_NONE;
 	}
+}
+
+static void set_says(const struct value *v, struct residue_form *f)
+{
+	f->set = residue_unknown;
+	if ((v->base != BASE_NUMBER && v->base != BASE_SYMBOL) || v->lo < -VALUE_FAR ||
+		v->lo > VALUE_FAR)
+		return;
+	f->set = residue_modulo(
+		(uint64_t)v->lo, v->stride ? (uint32_t)__builtin_ctzll(v->stride) : 64);
+	f->set_assumptions = v->assumptions;
+}
+
+static struct residue_form form_of(const struct values *vs, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+	const struct value *v = &vs->at[node];
+	const struct insn *insn =
+		n->kind == NODE_DEF && n->previous == NONE ? &vs->fn->insns[n->insn] : NULL;
+	struct residue_form f = {.kind = n->kind == NODE_PHI ? FORM_JOIN : FORM_NONE,
+		.width = vs->fn->regs[n->reg].bits,
+		.most = 64,
+		.is_address = v->base == BASE_SYMBOL};
+	struct type type = insn ? insn_type(insn, 0) : (struct type){0, false, false};
+
+	set_says(v, &f);
+	/* of {lo, hi} each register has bits of its own */
+	if (!insn || f.width < 32 || insn_operand(vs->fn, insn, 0)->kind != OPERAND_REG ||
+		type.is_float || type.bits < 32 || insn_has(insn, MOD_sat) ||
+		insn_has(insn, MOD_hi) || insn_has(insn, MOD_wide))
+		return f;
+	if ((insn->op == OP_and || insn->op == OP_or || insn->op == OP_xor) && f.is_address &&
+		v->aux < f.most)
+		f.most = (uint8_t)v->aux;
+	f.kind = (uint8_t)form_of_insn(vs, insn, &f);
+	return f;
+}
+
+/* ---- what they are in one thread ---- */
+
+static struct residue register_bits(struct look *, uint32_t node, uint32_t depth);
+
+/* An address counts from its variable. */
+static struct residue part_bits(struct look *l, const struct residue_part *part, uint32_t depth)
+{
+	if (part->node == NONE)
+		return part->symbol == NONE || part->symbol == l->variable
+			       ? residue_modulo(part->plus, part->bits)
+			       : residue_unknown;
+	struct residue r = register_bits(l, part->node, depth);
+
+	return residue_modulo(r.value + part->plus, r.bits);
+}
+
+static struct residue multiple(struct look *l, const struct residue_form *f, uint32_t depth)
+{
+	struct residue x = part_bits(l, &f->a, depth);
+
+	if (!f->factor)
+		return residue_modulo(0, 64);
+	return residue_modulo(x.value * f->factor, x.bits + (uint32_t)__builtin_ctzll(f->factor));
+}
+
+/* The low bits of a result follow from low bits of the sources. */
+static struct residue definition_bits(struct look *l, const struct residue_form *f, uint32_t depth)
+{
+	struct residue x, y;
+
+	if (f->kind == FORM_NONE)
+		return residue_unknown;
+	if (f->kind == FORM_MULTIPLE)
+		return multiple(l, f, depth);
+	x = f->kind == FORM_MULTIPLE_ADD ? multiple(l, f, depth) : part_bits(l, &f->a, depth);
+	if (f->kind == FORM_SAME)
+		return x;
+	y = part_bits(l, &f->b, depth);
+	return residue_modulo(f->kind == FORM_SUB   ? x.value - y.value
+			      : f->kind == FORM_AND ? x.value & y.value
+			      : f->kind == FORM_OR  ? x.value | y.value
+			      : f->kind == FORM_XOR ? x.value ^ y.value
+						    : x.value + y.value,
+		fewer(&x, &y));
 }
 
 /* What all ways into a phi agree about. One that comes back to the phi runs out of depth: nothing
@@ -154,21 +240,18 @@ static struct residue joined(struct look *l, const struct node *n, uint32_t dept
 	return all;
 }
 
-static struct residue node_bits_of(struct look *l, uint32_t node, uint32_t depth)
+static struct residue node_bits_of(
+	struct look *l, const struct residue_form *f, uint32_t node, uint32_t depth)
 {
-	const struct values *vs = l->vs;
-	const struct node *n = &vs->ssa.nodes[node];
-	uint32_t bits = vs->fn->regs[n->reg].bits;
-	struct residue r = residue_unknown, s;
+	struct residue r = f->kind == FORM_JOIN ? joined(l, &l->vs->ssa.nodes[node], depth - 1)
+						: definition_bits(l, f, depth - 1);
 
-	if (n->kind == NODE_DEF && n->previous == NONE && bits >= 32)
-		r = low_result(l, &vs->fn->insns[n->insn], &vs->at[node], depth - 1);
-	if (n->kind == NODE_PHI)
-		r = joined(l, n, depth - 1);
-	s = by_set(l, node);
-	if (s.bits > r.bits)
-		r = s;
-	return residue_modulo(r.value, r.bits < bits ? r.bits : bits);
+	if (r.bits > f->most)
+		r.bits = f->most;
+	l->assumptions |= f->set_assumptions;
+	if (f->set.bits > r.bits)
+		r = f->set;
+	return residue_modulo(r.value, r.bits < f->width ? r.bits : f->width);
 }
 
 struct residues *residues_of(struct values *vs, uint32_t node)
@@ -186,23 +269,21 @@ struct residues *residues_of(struct values *vs, uint32_t node)
 	struct residues *fresh =
 		arena_alloc_unset(vs->arena, sizeof(*fresh) + most * sizeof(struct residue));
 
-	*fresh = (struct residues){.next = *list, .node = node};
+	*fresh = (struct residues){.next = *list, .node = node, .form = form_of(vs, node)};
 	return *list = fresh;
 }
 
 /* The whole number, where it follows from the thread's. */
-static bool whole_number(
-	const struct look *l, uint32_t node, struct residues *kept, struct residue *out)
+static bool whole_number(const struct look *l, const struct residue_form *f, uint32_t node,
+	struct residues *kept, struct residue *out)
 {
-	const struct values *vs = l->vs;
 	int64_t number;
 	uint32_t end;
 
-	if (vs->at[node].base == BASE_SYMBOL ||
-		(kept && l->tid >= kept->open_from && l->tid < kept->open_end))
+	if (f->is_address || (kept && l->tid >= kept->open_from && l->tid < kept->open_end))
 		return false;
-	if (thread_node_number(vs, l->tid, node, &number, &end)) {
-		*out = residue_modulo((uint64_t)number, vs->fn->regs[vs->ssa.nodes[node].reg].bits);
+	if (thread_node_number(l->vs, l->tid, node, &number, &end)) {
+		*out = residue_modulo((uint64_t)number, f->width);
 		return true;
 	}
 	if (kept) {
@@ -222,6 +303,7 @@ static void keep(struct residues *kept, uint32_t tid, struct residue r)
 static struct residue register_bits(struct look *l, uint32_t node, uint32_t depth)
 {
 	struct values *vs = (struct values *)(uintptr_t)l->vs;
+	struct residue_form form;
 	struct residue r;
 
 	if (node >= vs->nsolved ||
@@ -233,6 +315,7 @@ static struct residue register_bits(struct look *l, uint32_t node, uint32_t dept
 	}
 	l->fuel--;
 	struct residues *kept = residues_of(vs, node);
+	const struct residue_form *f = kept ? &kept->form : &form;
 	uint32_t assumptions = l->assumptions;
 	bool cut = l->cut;
 
@@ -240,15 +323,17 @@ static struct residue register_bits(struct look *l, uint32_t node, uint32_t dept
 		l->assumptions |= kept->assumptions;
 		return kept->v[l->tid];
 	}
+	if (!kept)
+		form = form_of(vs, node);
 	l->assumptions = 0;
 	l->cut = false;
 	/* what comes around a loop finds what is certain of the phi */
-	if (kept && vs->ssa.nodes[node].kind == NODE_PHI) {
-		keep(kept, l->tid, by_set(l, node));
-		kept->assumptions |= l->assumptions;
+	if (kept && f->kind == FORM_JOIN) {
+		keep(kept, l->tid, f->set);
+		kept->assumptions |= f->set_assumptions;
 	}
-	if (!whole_number(l, node, kept, &r))
-		r = node_bits_of(l, node, depth);
+	if (!whole_number(l, f, node, kept, &r))
+		r = node_bits_of(l, f, node, depth);
 	if (kept && (!l->cut || thread_set_has(&kept->asked, l->tid))) {
 		keep(kept, l->tid, r);
 		kept->assumptions |= l->assumptions;
@@ -256,30 +341,6 @@ static struct residue register_bits(struct look *l, uint32_t node, uint32_t dept
 	l->assumptions |= assumptions;
 	l->cut |= cut;
 	return r;
-}
-
-/* An address counts from its variable. */
-static struct residue low_bits(struct look *l, const struct operand *o, uint32_t depth)
-{
-	const struct values *vs = l->vs;
-	struct residue r;
-
-	if (!o)
-		return residue_unknown;
-	if (o->kind == OPERAND_IMM)
-		return residue_modulo((uint64_t)o->imm, 64);
-	if (o->kind == OPERAND_SYMBOL) {
-		struct value v = evaluate_operand(
-			(struct evaluation){(struct values *)(uintptr_t)vs, NULL, 0, NULL}, 0, o);
-
-		return v.base == BASE_SYMBOL && v.id == l->variable
-			       ? residue_modulo((uint64_t)v.lo, 64)
-			       : residue_unknown;
-	}
-	if (o->kind != OPERAND_REG || o->component || o->negated || vs->fn->regs[o->id].vector > 1)
-		return residue_unknown;
-	r = register_bits(l, vs->ssa.node_of[o - vs->fn->operands], depth);
-	return residue_modulo(r.value + (uint64_t)o->imm, r.bits);
 }
 
 struct residue residue_of_node(
@@ -296,7 +357,8 @@ struct residue residue_of(struct values *vs, uint32_t variable, uint32_t tid,
 	const struct operand *o, uint32_t *assumptions)
 {
 	struct look l = {.vs = vs, .variable = variable, .tid = tid, .fuel = FUEL};
-	struct residue r = low_bits(&l, o, DEPTH_MOST);
+	struct residue_part part = part_of(vs, o);
+	struct residue r = part_bits(&l, &part, DEPTH_MOST);
 
 	*assumptions |= l.assumptions;
 	return r;

@@ -13,11 +13,31 @@ struct residue { /* value modulo 2^bits */
 	uint32_t bits;
 };
 
+struct residue_part { /* a register or a number, from which low bits follow */
+	uint32_t node;	 /* NONE: it is a number, */
+	uint32_t symbol; /* counted from this one; or NONE */
+	uint32_t bits;	 /* of the number, that are known */
+	uint64_t plus;	 /* the number, or what is added to the register */
+};
+
+/* How the low bits of a register follow, in any thread. */
+struct residue_form {
+	uint8_t kind;	  /* see residues.c */
+	uint8_t most;	  /* so many bits at most do */
+	uint8_t width;	  /* of the register */
+	bool is_address;
+	uint64_t factor;
+	struct residue_part a, b;
+	struct residue set; /* what its set says, whoever runs it */
+	uint32_t set_assumptions;
+};
+
 /* What a register holds in each thread, filled as threads are asked about. */
 struct residues {
 	struct residues *next;
 	uint32_t node;
 	uint32_t assumptions;
+	struct residue_form form;
 	uint32_t open_from, open_end; /* no number follows in these threads from the thread alone */
 	struct thread_set asked;
 	struct residue v[]; /* by thread, where it was asked about */

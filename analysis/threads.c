@@ -7,6 +7,8 @@
 #include "analysis/thread_truths.h"
 #include "analysis/value_private.h"
 
+#include <string.h>
+
 #define FUEL 256 /* nodes looked at for one answer */
 
 struct look {
@@ -14,6 +16,7 @@ struct look {
 	uint32_t tid;
 	bool elected;  /* elect.sync picks this lane */
 	bool numbered; /* %tid.x tells threads apart */
+	bool keeps;    /* many threads are asked about, and many nodes that share what they are made of */
 	bool differs;  /* out: something was looked at that threads can have different, */
 	bool lanes;    /* and those of one warp too */
 	uint32_t fuel;
@@ -23,7 +26,11 @@ static struct look look_at(const struct values *vs, uint32_t tid, bool elected)
 {
 	bool assumed;
 
-	return (struct look){vs, tid, elected, threads_numbered(vs, &assumed), false, false, FUEL};
+	return (struct look){.vs = vs,
+		.tid = tid,
+		.elected = elected,
+		.numbered = threads_numbered(vs, &assumed),
+		.fuel = FUEL};
 }
 
 static uint64_t cut(uint64_t v, uint32_t bits)
@@ -375,6 +382,88 @@ static bool definition(struct look *l, const struct insn *insn, uint32_t slot, u
 	}
 }
 
+#define KEPT_MOST 256 /* nodes */
+
+struct kept_number { /* of a node in a thread */
+	uint64_t number;
+	uint16_t fuel; /* that it took, */
+	bool known, differs, lanes; /* and what came of it */
+};
+
+struct kept_numbers {
+	struct thread_set asked;
+	bool same;	/* for all threads, as v[0] has it */
+	uint32_t warps; /* for all threads of these, as their first one has it */
+	uint32_t most;	/* threads before this one */
+	struct kept_number v[];
+};
+
+/* NULL: too many are kept already. */
+static struct kept_numbers *kept_of(const struct values *vs, uint32_t node)
+{
+	struct values *m = (struct values *)(uintptr_t)vs; /* what is kept changes no answer */
+	bool exact;
+	uint32_t most = (threads_most(vs, &exact) + 31) & ~UINT32_C(31);
+
+	if (!m->thread_numbers)
+		m->thread_numbers = ARENA_NEW(m->arena, struct kept_numbers *, m->nsolved);
+	if (m->thread_numbers[node] || m->nthread_numbers == KEPT_MOST)
+		return m->thread_numbers[node];
+	m->nthread_numbers++;
+	struct kept_numbers *kept =
+		arena_alloc_unset(m->arena, sizeof(*kept) + most * sizeof(struct kept_number));
+
+	*kept = (struct kept_numbers){.most = most};
+	return m->thread_numbers[node] = kept;
+}
+
+static struct kept_number *number_at(struct kept_numbers *kept, uint32_t tid)
+{
+	return &kept->v[kept->same ? 0 : kept->warps >> tid / 32 & 1 ? tid & ~UINT32_C(31) : tid];
+}
+
+static void keep_number(struct kept_numbers *kept, uint32_t tid, struct kept_number number)
+{
+	if (!number.differs) {
+		kept->same = true;
+		memset(&kept->asked, 0xff, sizeof(kept->asked));
+	} else if (!number.lanes) {
+		kept->warps |= UINT32_C(1) << tid / 32;
+		kept->asked.w[tid / 64] |= UINT64_C(0xffffffff) << (tid & 32);
+	} else {
+		thread_set_add(&kept->asked, tid);
+	}
+	*number_at(kept, tid) = number;
+}
+
+static bool compute_node(struct look *l, uint32_t node, uint64_t *out);
+
+/* The same as if nothing were kept: it takes as much fuel. */
+static bool kept_node(struct look *l, struct kept_numbers *kept, uint32_t node, uint64_t *out)
+{
+	struct kept_number number = {.known = false};
+	const struct look before = *l;
+
+	if (thread_set_has(&kept->asked, l->tid))
+		number = *number_at(kept, l->tid);
+	if (number.fuel && number.fuel <= l->fuel) {
+		l->fuel -= number.fuel;
+		*out = number.number;
+	} else {
+		l->differs = l->lanes = false;
+		number.known = compute_node(l, node, out);
+		number.number = number.known ? *out : 0;
+		number.fuel = (uint16_t)(before.fuel - l->fuel);
+		number.differs = l->differs;
+		number.lanes = l->lanes;
+		if (l->fuel) /* else it was cut short, perhaps */
+			keep_number(kept, l->tid, number);
+	}
+	l->differs = before.differs || number.differs;
+	l->lanes = before.lanes || number.lanes;
+	return number.known;
+}
+
 static bool node_number(struct look *l, uint32_t node, uint64_t *out)
 {
 	const struct values *vs = l->vs;
@@ -385,6 +474,17 @@ static bool node_number(struct look *l, uint32_t node, uint64_t *out)
 
 	if (n->kind != NODE_DEF || n->previous != NONE)
 		return false;
+	struct kept_numbers *kept = l->keeps && !l->elected ? kept_of(vs, node) : NULL;
+
+	return kept && l->tid < kept->most ? kept_node(l, kept, node, out)
+					   : compute_node(l, node, out);
+}
+
+static bool compute_node(struct look *l, uint32_t node, uint64_t *out)
+{
+	const struct values *vs = l->vs;
+	const struct node *n = &vs->ssa.nodes[node];
+
 	l->fuel--;
 	const struct insn *insn = &vs->fn->insns[n->insn];
 	const struct operand *d = insn_operand(vs->fn, insn, 0);
@@ -476,6 +576,8 @@ bool thread_node_number(
 {
 	struct look l = look_at(vs, tid, false);
 	uint64_t v = 0;
+
+	l.keeps = true;
 	bool known = node_number(&l, node, &v);
 
 	*out = (int64_t)v;
