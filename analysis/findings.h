@@ -20,19 +20,16 @@ void findings_build(const struct analysis_view *, struct hint_map *, struct aren
 uint64_t fingerprint_text(uint64_t seed, const char *text, size_t size);
 /* The same of a symbol's name, but for the parts that change with each change of its file. */
 uint64_t fingerprint_name(uint64_t seed, const char *name, size_t size);
-struct print { /* of one instruction: its text, register numbers and constants left out */
-	struct slice text;   /* no text: not asked for yet */
+struct print { /* of one instruction */
+	bool asked;
 	uint64_t seed, hash; /* the latest question and its answer */
 };
 struct prints {
 	const struct function *fn;
-	struct arena *arena;
 	const uint32_t *number; /* by instruction that is asked about */
 	struct print *of;       /* by number */
-	char *bytes;	        /* room for the text under way */
-	size_t room;
 };
-/* Hashes what the text of an instruction says. */
+/* Hashes what the text of an instruction says, register numbers and constants left out. */
 uint64_t fingerprint_insn(struct prints *, uint64_t seed, uint32_t insn);
 #define FINGERPRINT_SEED UINT64_C(0xcbf29ce484222325)
 

@@ -99,65 +99,48 @@ static size_t skip_blank(const char *s, size_t i, size_t n)
 #define INTERNAL_LEAST 12 /* bytes of `10_INTERNAL_' */
 
 /* A name without its parts that change with each change of the file. */
-static size_t put_name(char *out, const char *s, size_t from, size_t end)
+static uint64_t mix_name(uint64_t hash, const char *s, size_t from, size_t end)
 {
-	size_t n = 0;
-
 	if (end - from < INTERNAL_LEAST) {
 		while (from < end)
-			out[n++] = s[from++];
-		return n;
+			hash = mix(hash, s[from++]);
+		return hash;
 	}
 	while (from < end) {
 		size_t internal = is_digit(s[from]) ? skip_internal(s, from, end) : from;
 
-		out[n++] = internal > from ? '@' : s[from];
+		hash = mix(hash, internal > from ? '@' : s[from]);
 		from = internal > from ? internal : from + 1;
 	}
-	return n;
+	return hash;
 }
 
-static char *scratch(struct prints *prints, size_t size)
+/* The text at `at` without blanks, comments, numbers and the digits behind the names of registers; a name
+ * gets one byte more behind it. */
+static uint64_t mix_normal(uint64_t hash, const char *s, const struct span *at)
 {
-	if (size > prints->room) {
-		prints->room = 2 * size;
-		prints->bytes = arena_alloc_unset(prints->arena, prints->room);
-	}
-	return prints->bytes;
-}
+	size_t i = at->begin, n = at->end;
 
-/* What the hash of an instruction is made of; each byte becomes one at the most, and a name gets
- * one more behind it. */
-static struct slice normal_text(struct prints *prints, const struct span *at)
-{
-	const char *s = prints->fn->module->source->text;
-	size_t i = at->begin, n = 0;
-	char *out = scratch(prints, 2 * (size_t)(at->end - at->begin));
-
-	while (i < at->end) {
-		size_t from = i, end; /* end: behind the last byte that is no digit */
+	while (i < n) {
+		size_t from = i, end;
 
 		if (!in_name(s[i])) {
-			i = skip_blank(s, i, at->end);
+			i = skip_blank(s, i, n);
 			if (i == from)
-				out[n++] = s[i++];
+				hash = mix(hash, s[i++]);
 			continue;
 		}
-		for (end = i; i < at->end && in_name(s[i]); i++)
-			if (kind_of(s[i]) != 'd')
-				end = i + 1;
+		while (i < n && in_name(s[i]))
+			i++;
 		if (is_digit(s[from])) {
-			out[n++] = '#';
+			hash = mix(hash, '#');
 			continue;
 		}
-		n += put_name(out + n, s, from, s[from] == '%' ? end : i);
-		out[n++] = 0;
+		for (end = i; s[from] == '%' && is_digit(s[end - 1]);)
+			end--;
+		hash = mix(mix_name(hash, s, from, end), 0);
 	}
-	char *copy = arena_alloc_unset(prints->arena, n + 1);
-
-	if (n)
-		memcpy(copy, out, n);
-	return (struct slice){copy, n};
+	return mix(hash, 0);
 }
 
 uint64_t fingerprint_insn(struct prints *prints, uint64_t seed, uint32_t insn)
@@ -166,10 +149,9 @@ uint64_t fingerprint_insn(struct prints *prints, uint64_t seed, uint32_t insn)
 		return mix(seed, 0);
 	struct print *print = &prints->of[prints->number[insn]];
 
-	if (print->text.text && print->seed == seed)
+	if (print->asked && print->seed == seed)
 		return print->hash;
-	if (!print->text.text)
-		print->text = normal_text(prints, &prints->fn->insns[insn].at);
-	print->seed = seed;
-	return print->hash = fingerprint_text(seed, print->text.text, print->text.size);
+	*print = (struct print){true, seed,
+		mix_normal(seed, prints->fn->module->source->text, &prints->fn->insns[insn].at)};
+	return print->hash;
 }

@@ -307,7 +307,6 @@ void items_number(struct items *items)
 	uint32_t *rank = ARENA_NEW(arena, uint32_t, named.n + 1); /* by number */
 
 	items->prints = (struct prints){.fn = fn,
-		.arena = arena,
 		.number = number,
 		.of = ARENA_NEW(arena, struct print, named.n + 1)};
 	if (!named.n)
