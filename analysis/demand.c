@@ -70,7 +70,7 @@ static void find_asked(struct demands *d)
 	struct visitor visitor = {.data = &asking, .meets = ask};
 
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
-		if (!s->reached[b])
+		if (!flow_reached(s, b))
 			continue;
 		flow_enter(s, b);
 		for (uint32_t e = flow_first(s, b); e < flow_end(s, b); e++) {

@@ -196,7 +196,7 @@ void demand_find_pending(struct demands *d)
 	for (uint32_t k = 0; k < n;) {
 		uint32_t b = cfg->block_of[k];
 
-		if (b != NONE && s->reached[b]) {
+		if (b != NONE && flow_reached(s, b)) {
 			find_in_block(d, b, follow, asked);
 			k = cfg->blocks[b].first + cfg->blocks[b].count;
 			continue;

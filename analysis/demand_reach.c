@@ -70,12 +70,12 @@ static void enter_preds(struct demands *d, uint32_t b, uint32_t f, struct list *
 	struct flow_setup *s = d->s;
 	const struct block *block = &s->unit->cfg.blocks[b];
 
-	if (!s->reached[b] || !bits_has(flow_foreign(s, b), f))
+	if (!flow_reached(s, b) || !bits_has(flow_foreign(s, b), f))
 		return;
 	for (uint32_t i = 0; i < block->pred.n; i++) {
 		uint32_t p = block->pred.v[i];
 
-		if (d->seen_block[p] == d->round || !s->reached[p])
+		if (d->seen_block[p] == d->round || !flow_reached(s, p))
 			continue;
 		d->seen_block[p] = d->round;
 		ARENA_PUSH(s->unit->arena, blocks->v, blocks->n, blocks->cap, p);
@@ -150,7 +150,7 @@ static void tell_apart(struct demands *d)
 
 	d->likeness = ARENA_NEW(s->unit->arena, uint64_t, s->facts.n);
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++)
-		if (s->reached[b])
+		if (flow_reached(s, b))
 			add_set(d->likeness, flow_foreign(s, b), &last[0], &mix);
 	for (uint32_t i = 0; i < s->handoffs.n; i++) {
 		add_set(d->likeness, s->received[i], &last[1], &mix);

@@ -352,7 +352,11 @@ void flow_step(struct flow_setup *s, uint32_t number, bool solving, const struct
 
 void flow_enter(struct flow_setup *s, uint32_t block)
 {
+	uint32_t absent = s->rows.absent[block];
+
 	memcpy(s->now.row, flow_row(s, block), s->row_words * sizeof(*s->now.row));
+	for (uint32_t e = 0; absent && e < s->leaders.nepochs; e++)
+		s->now.uncovered[e] &= ~leaders_spread(absent);
 }
 
 /* The k-th set of a row, and the n sets from there on as one. */
@@ -388,20 +392,20 @@ static bool join_literals(struct flow_setup *s, uint64_t *in, uint64_t *from, ui
 	return grown != 0;
 }
 
-/* Joins the state of a row into a successor, along an edge on which the literal `holds`. */
-static bool join(struct flow_setup *s, uint64_t *from, uint32_t succ, uint32_t holds)
+/* Joins the state of a row into another, along an edge on which the literal `holds`. */
+static bool join(struct flow_setup *s, uint64_t *from, uint32_t into, uint32_t holds)
 {
 	uint32_t fails = opposite(s, holds), nepochs = s->leaders.nepochs;
 	uint32_t own_if = 2 + nepochs, foreign_if = own_if + s->nliterals;
-	bool any = holds == NO_LITERAL, grew = !s->reached[succ];
+	bool any = holds == NO_LITERAL, grew = !s->rows.reached[into];
 	struct bits own = sets_of(s, from, any ? 0 : own_if + holds, 1);
 	struct bits foreign = sets_of(s, from, any ? 1 : foreign_if + holds, 1);
-	uint64_t *in = flow_row(s, succ);
+	uint64_t *in = flow_words(s, into);
 	uint32_t possible = *flow_marks(s, from), *there = flow_marks(s, in);
 
 	if (grew)
 		memset(in, 0, s->row_words * sizeof(*in));
-	s->reached[succ] = true;
+	s->rows.reached[into] = true;
 	if (any) {
 		grew |= bits_or(sets_of(s, in, 0, own_if), sets_of(s, from, 0, own_if));
 	} else {
@@ -418,36 +422,88 @@ static bool join(struct flow_setup *s, uint64_t *from, uint32_t succ, uint32_t h
 	return grew;
 }
 
-/* Of the state of a row at the end of block b. */
-static void join_succs(struct flow_setup *s, uint32_t b, uint64_t *row)
+static void run_from(struct flow_setup *s, uint32_t row)
 {
-	const struct block *block = &s->unit->cfg.blocks[b];
-	uint32_t taken = s->taken[b];
+	for (uint32_t b = s->rows.first_run[row]; b != NONE; b = s->rows.next_run[b])
+		flow_mark_dirty(s, b);
+}
 
-	for (uint32_t i = 0; i < block->succ.n; i++) {
-		uint32_t to = block->succ.v[i];
-		bool grew = join(s, row, to, i == 0 ? taken : opposite(s, taken));
+/* The blocks that begin with the row are to be run: where it begins at a block, once it is that one's turn. */
+static void note_growth(struct flow_setup *s, uint32_t row)
+{
+	struct flow_rows *rows = &s->rows;
+	uint32_t home = rows->home[row];
 
-		if (epochs_join(s, flow_marks(s, row) + 1, b, i) || grew)
-			flow_mark_dirty(s, to);
+	bits_set(rows->grew, row);
+	if (rows->behind[home] == row) {
+		run_from(s, row);
+		return;
+	}
+	bits_set(rows->pending, row);
+	bits_set(rows->turns, home);
+}
+
+/* Joins a state into a row, along a way on which the literal holds and that some leaders do not come. */
+static bool join_into(
+	struct flow_setup *s, uint64_t *state, uint32_t row, uint32_t holds, uint32_t absent)
+{
+	bool grew = join(s, state, row, holds);
+
+	grew |= epochs_join(s, flow_marks(s, state) + 1, absent,
+		flow_marks(s, flow_words(s, row)) + 1);
+	if (grew)
+		note_growth(s, row);
+	return grew;
+}
+
+static void take_ways(struct flow_setup *s, uint32_t row)
+{
+	for (uint32_t k = s->rows.first_way[row]; k != NONE; k = s->rows.ways[k].next) {
+		const struct flow_way *way = &s->rows.ways[k];
+
+		join_into(s, flow_words(s, row), way->to, way->holds, way->absent);
 	}
 }
 
+/* What holds at the end of block b, which has events. Who shares the row behind them knows himself which leaders
+ * do not come to him. */
+static void join_succs(struct flow_setup *s, uint32_t b, uint64_t *state)
+{
+	const struct block *block = &s->unit->cfg.blocks[b];
+	uint32_t behind = s->rows.behind[b];
+
+	if (behind != NONE && join_into(s, state, behind, NO_LITERAL, 0))
+		take_ways(s, behind);
+	for (uint32_t i = 0; i < block->succ.n; i++) {
+		if (s->rows.of[block->succ.v[i]] != behind)
+			join_into(s, state, flow_row_along(s, b, i), flow_holds_along(s, b, i),
+				epochs_absent(s, b, i));
+	}
+}
+
+/* The next block to be run, or whose turn it is. */
 static uint32_t next_dirty(const struct flow_setup *s, uint32_t from)
 {
-	struct bits dirty = {s->dirty, (s->unit->cfg.n + 63) / 64};
+	struct bits turns = s->rows.turns;
+	uint64_t below = (UINT64_C(1) << from % 64) - 1;
 
-	return bits_next(dirty, from);
+	for (uint32_t w = from / 64; w < turns.nwords; w++, below = 0) {
+		uint64_t word = (s->dirty[w] | turns.words[w]) & ~below;
+
+		if (word)
+			return 64 * w + (uint32_t)__builtin_ctzll(word);
+	}
+	return NONE;
 }
 
 static void reset_run(struct flow_setup *s)
 {
-	memset(s->reached, 0, s->unit->cfg.n * sizeof(*s->reached));
+	memset(s->rows.reached, 0, s->rows.n * sizeof(*s->rows.reached));
 	memset(s->sent, 0, (size_t)3 * s->set_words * s->handoffs.n * sizeof(*s->sent));
 	epochs_reset(s);
 	memset(s->in, 0, s->row_words * sizeof(*s->in));
 	memset(flow_marks(s, s->in), 0xff, (1 + s->leaders.nepochs) * sizeof(uint32_t));
-	s->reached[0] = true;
+	s->rows.reached[0] = true;
 }
 
 /* Through the events of block b; the row of the state behind them. */
@@ -455,7 +511,7 @@ static uint64_t *run_events(struct flow_setup *s, uint32_t b)
 {
 	uint32_t end = flow_end(s, b);
 
-	if (flow_first(s, b) == end)
+	if (flow_first(s, b) == end && !s->rows.absent[b])
 		return flow_row(s, b);
 	flow_enter(s, b);
 	for (uint32_t e = flow_first(s, b); e < end; e++)
@@ -463,13 +519,44 @@ static uint64_t *run_events(struct flow_setup *s, uint32_t b)
 	return s->now.row;
 }
 
+static bool take_pending(struct flow_setup *s, uint32_t row)
+{
+	bool pending = bits_has(s->rows.pending, row);
+
+	bits_clear(s->rows.pending, row);
+	return pending;
+}
+
+/* What came back to the row of block b is seen from now on. */
+static void take_turn(struct flow_setup *s, uint32_t b)
+{
+	uint32_t row = s->rows.of[b], late = s->rows.late[b];
+
+	if (late != NONE && take_pending(s, late))
+		join_into(s, flow_words(s, late), row, NO_LITERAL, 0);
+	bits_clear(s->rows.turns, b);
+	if (!take_pending(s, row))
+		return;
+	run_from(s, row);
+	take_ways(s, row);
+}
+
+static bool is_dirty(const struct flow_setup *s, uint32_t b)
+{
+	return s->dirty[b / 64] >> (b % 64) & 1;
+}
+
 void flow_run(struct flow_setup *s, struct bits ran)
 {
 	for (uint32_t b = next_dirty(s, 0); b != NONE && !budget_spent(s->unit->budget);) {
-		s->dirty[b / 64] &= ~(UINT64_C(1) << (b % 64));
-		if (ran.nwords)
-			bits_set(ran, b);
-		join_succs(s, b, run_events(s, b));
+		if (bits_has(s->rows.turns, b))
+			take_turn(s, b);
+		if (is_dirty(s, b)) {
+			s->dirty[b / 64] &= ~(UINT64_C(1) << (b % 64));
+			if (ran.nwords)
+				bits_set(ran, b);
+			join_succs(s, b, run_events(s, b));
+		}
 		uint32_t next = next_dirty(s, b + 1 < s->unit->cfg.n ? b + 1 : 0);
 
 		b = next == NONE ? next_dirty(s, 0) : next;
@@ -492,8 +579,9 @@ void flow_solve(struct flow_setup *s, const struct fence_view *view, struct flow
 	s->led = 0;
 	s->has_saved = false;
 	flow_merge_events(s, view);
+	flow_make_rows(s, view);
 	reset_run(s);
-	flow_mark_dirty(s, 0);
+	note_growth(s, s->rows.of[0]);
 	flow_run(s, (struct bits){0});
 	flow->incomplete = s->unit->budget->spent;
 	flow->assumptions |= s->led;

@@ -82,7 +82,7 @@ static void dump_sites(const struct flow_setup *s, FILE *out)
 
 static void dump_block(struct flow_setup *s, uint32_t b, FILE *out)
 {
-	if (flow_first(s, b) == flow_end(s, b) || !s->reached[b])
+	if (flow_first(s, b) == flow_end(s, b) || !flow_reached(s, b))
 		return;
 	fprintf(out, "  block %u\n", b);
 	flow_enter(s, b);

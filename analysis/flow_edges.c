@@ -176,7 +176,7 @@ static uint32_t scan_back(struct way_search *q, uint32_t b, uint32_t end, uint32
 		for (uint32_t i = 0; i < block->pred.n; i++) {
 			uint32_t p = block->pred.v[i];
 
-			if (s->seen[p] == s->round || !s->reached[p])
+			if (s->seen[p] == s->round || !flow_reached(s, p))
 				continue;
 			s->seen[p] = s->round;
 			ARENA_PUSH(s->unit->arena, q->stack, q->nstack, q->stack_cap, p);
@@ -342,6 +342,12 @@ static uint32_t behind_last_async(const struct flow_setup *s, uint32_t b)
 	return e;
 }
 
+/* The block is in the set, or more has come to its start. */
+static bool comes_anew(const struct flow_setup *s, struct bits ran, uint32_t b)
+{
+	return bits_has(ran, b) || bits_has(s->rows.grew, s->rows.of[b]);
+}
+
 void flow_collect_edges(struct flow_setup *s, struct bits only, struct flow *flow)
 {
 	struct meetings m = {.s = s};
@@ -355,9 +361,9 @@ void flow_collect_edges(struct flow_setup *s, struct bits only, struct flow *flo
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
 		struct way way = {0};
 
-		if (only.nwords && !bits_has(only, b) && !rounds_in_block(s->rounds, b))
+		if (only.nwords && !comes_anew(s, only, b) && !rounds_in_block(s->rounds, b))
 			continue;
-		uint32_t end = s->reached[b] ? behind_last_async(s, b) : flow_first(s, b);
+		uint32_t end = flow_reached(s, b) ? behind_last_async(s, b) : flow_first(s, b);
 
 		if (end == flow_first(s, b))
 			continue;

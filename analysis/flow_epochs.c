@@ -350,17 +350,22 @@ struct bits epochs_acquire(struct flow_setup *s, uint32_t number, struct bits re
 	return received;
 }
 
-bool epochs_join(struct flow_setup *s, const uint32_t *uncovered, uint32_t from, uint32_t i)
+uint32_t epochs_absent(const struct flow_setup *s, uint32_t from, uint32_t i)
 {
 	uint32_t to = s->unit->cfg.blocks[from].succ.v[i];
-	/* for leaders that do not come this way anything is true of it */
 	uint32_t absent = s->leaders.cannot[to] | (i < 2 ? s->leaders.not_along[from][i] : 0);
-	uint32_t *there = flow_marks(s, flow_row(s, to)) + 1, some = 0;
 
-	absent = leaders_spread(absent);
+	return absent;
+}
+
+bool epochs_join(struct flow_setup *s, const uint32_t *uncovered, uint32_t absent, uint32_t *there)
+{
+	/* for leaders that do not come this way anything is true of it */
+	uint32_t come = ~leaders_spread(absent), some = 0;
+
 	for (uint32_t e = 0; e < s->leaders.nepochs; e++) {
-		some |= uncovered[e] & ~absent & ~there[e];
-		there[e] |= uncovered[e] & ~absent;
+		some |= uncovered[e] & come & ~there[e];
+		there[e] |= uncovered[e] & come;
 	}
 	return some != 0;
 }

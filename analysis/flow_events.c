@@ -374,9 +374,7 @@ static void prepare_rows(struct flow_setup *s)
 
 	s->set_words = (s->facts.n + 63) / 64;
 	s->row_words = s->set_words * (2 + nepochs + 2 * s->nliterals) + (1 + nepochs + 1) / 2;
-	s->in = ARENA_UNSET(unit->arena, uint64_t, (size_t)unit->cfg.n * s->row_words);
 	s->now = state_over(s, ARENA_NEW(unit->arena, uint64_t, s->row_words));
-	s->reached = ARENA_NEW(unit->arena, bool, unit->cfg.n);
 }
 
 static void prepare_sites(struct flow_setup *s)

@@ -10,6 +10,7 @@
 
 #define SAVED_MOST (UINT64_C(1) << 22) /* words of the sets of all blocks and sites */
 
+/* As if each block had a row of its own. */
 static uint64_t row_space(const struct flow_setup *s)
 {
 	return (uint64_t)s->unit->cfg.n * s->row_words;
@@ -20,22 +21,23 @@ static uint64_t site_space(const struct flow_setup *s)
 	return ((uint64_t)s->handoffs.n * 3 + s->nends + s->leaders.nepochs) * s->set_words;
 }
 
-static uint64_t *saved_row(const struct flow_setup *s, uint32_t block)
-{
-	return s->saved + (size_t)block * s->row_words;
-}
-
 static void copy_words(uint64_t *saved, uint64_t *words, uint64_t n, bool away)
 {
 	memcpy(away ? saved : words, away ? words : saved, n * sizeof(*words));
 }
 
-/* What is kept by site: `away` to be saved, or back. */
+/* `away` to be saved, or back. */
+static void copy_row(struct flow_setup *s, uint32_t row, bool away)
+{
+	copy_words(s->saved + (size_t)row * s->row_words, flow_words(s, row), s->row_words, away);
+}
+
+/* What is kept by site: the same. */
 static void copy_sites(struct flow_setup *s, bool away)
 {
 	uint64_t sent = (uint64_t)s->handoffs.n * 3 * s->set_words;
 	uint64_t fresh = (uint64_t)s->nends * s->set_words;
-	uint64_t *saved = s->saved + row_space(s);
+	uint64_t *saved = s->saved + (uint64_t)s->rows.cap * s->row_words;
 	size_t uncovered = s->nends * sizeof(*s->end_uncovered);
 
 	copy_words(saved, s->sent, sent, away);
@@ -51,28 +53,22 @@ static void save(struct flow_setup *s)
 	if (s->has_saved)
 		return;
 	if (!s->saved) {
-		s->saved = ARENA_UNSET(s->arena, uint64_t, row_space(s) + site_space(s));
+		s->saved = ARENA_UNSET(s->arena, uint64_t,
+			(uint64_t)s->rows.cap * s->row_words + site_space(s));
 		s->saved_uncovered = ARENA_NEW(s->arena, uint32_t, s->nends);
 	}
-	for (uint32_t b = 0; b < s->unit->cfg.n; b++)
-		if (s->reached[b])
-			memcpy(saved_row(s, b), flow_row(s, b), s->row_words * sizeof(*s->in));
+	for (uint32_t r = 0; r < s->rows.n; r++)
+		if (s->rows.reached[r])
+			copy_row(s, r, true);
 	copy_sites(s, true);
 	s->has_saved = true;
 }
 
-/* Blocks that ran have changed what comes into those behind them, and the sites. */
-static void restore(struct flow_setup *s, struct bits ran)
+/* The rows that grew, and the sites. */
+static void restore(struct flow_setup *s)
 {
-	for (uint32_t b = bits_next(ran, 0); b != NONE; b = bits_next(ran, b + 1)) {
-		const struct block *block = &s->unit->cfg.blocks[b];
-
-		for (uint32_t i = 0; i < block->succ.n; i++) {
-			uint32_t to = block->succ.v[i];
-
-			memcpy(flow_row(s, to), saved_row(s, to), s->row_words * sizeof(*s->in));
-		}
-	}
+	for (uint32_t r = bits_next(s->rows.grew, 0); r != NONE; r = bits_next(s->rows.grew, r + 1))
+		copy_row(s, r, false);
 	copy_sites(s, false);
 }
 
@@ -108,6 +104,7 @@ static void run_on(struct flow_setup *s, struct flow *flow)
 	uint32_t cap = s->brief_cap, led = s->led;
 
 	*flow = (struct flow){0};
+	bits_zero(s->rows.grew);
 	flow_run(s, ran);
 	flow->incomplete = s->unit->budget->spent;
 	s->brief_edges = s->less_edges; /* those of the latest run are still looked at */
@@ -117,7 +114,7 @@ static void run_on(struct flow_setup *s, struct flow *flow)
 	s->less_cap = s->brief_cap;
 	s->brief_edges = edges;
 	s->brief_cap = cap;
-	restore(s, ran);
+	restore(s);
 	ARENA_GIVE_BACK(s->unit->arena, ran.words, ran.nwords);
 	s->led = led;
 }

@@ -80,6 +80,33 @@ struct guards {
 	uint32_t n;
 };
 
+/* A way from one row into another, along edges between blocks without events. */
+struct flow_way {
+	uint32_t from, to;
+	uint32_t absent; /* leaders that come along none of the edges */
+	uint8_t holds;   /* the literal that holds along it; NO_LITERAL */
+	uint32_t next;   /* from the same row; NONE */
+};
+
+/* flow_rows.c: the rows of the state; what is said of events holds of those of all runs so far. */
+struct flow_rows {
+	uint32_t n, cap;
+	uint32_t *of;        /* by block: its row at the start */
+	uint32_t *absent;    /* by block: leaders that do not come to it, in whatever way the row comes */
+	uint32_t *behind;    /* by block whose events may change the state: its row at the end; NONE: nobody has it */
+	uint32_t *late;      /* by block with a row of its own: what comes back to it, until its turn; NONE */
+	struct bits changes; /* such blocks */
+	uint32_t *home;      /* by row: the block at whose start, or end, it is */
+	uint32_t *first_run, *next_run; /* by row, by block: those of `changes` that begin with it; NONE */
+	uint32_t *first_way; /* by row: into ways */
+	struct flow_way *ways;
+	uint32_t nways;
+	bool *reached;       /* by row */
+	struct bits grew;    /* rows, since somebody has emptied it */
+	struct bits pending; /* rows that grew since their home had its turn */
+	struct bits turns;   /* such homes */
+};
+
 struct flow_setup {
 	struct unit *unit;
 	struct arena *arena;      /* of what is kept from one run to the next */
@@ -122,9 +149,9 @@ struct flow_setup {
 	uint64_t *saved;          /* flow_less.c: rows and sites of the latest run, if has_saved */
 	uint32_t *saved_uncovered; /* by end */
 	bool has_saved;
-	uint64_t *in;             /* by block: the row of the state at its start, where it is reached */
+	struct flow_rows rows;
+	uint64_t *in;             /* the rows that are reached */
 	uint32_t set_words, row_words;
-	bool *reached;
 	struct state now;
 	struct bits *sent_own, *sent_foreign; /* by release site, conversions of crossing included */
 	struct bits *received;    /* by acquire site */
@@ -142,6 +169,22 @@ struct flow_setup {
 	uint32_t *seen, *heard, round; /* by block, by site: stamps of backward searches */
 };
 
+/* The literal that holds along the i-th edge out of a block, or NO_LITERAL. */
+static inline uint8_t flow_holds_along(const struct flow_setup *s, uint32_t from, uint32_t i)
+{
+	uint8_t taken = s->taken[from];
+
+	return i == 0 || taken == NO_LITERAL ? taken : s->literals[taken].opposite;
+}
+
+/* The row into which the i-th edge out of a block leads. */
+static inline uint32_t flow_row_along(const struct flow_setup *s, uint32_t from, uint32_t i)
+{
+	uint32_t to = s->unit->cfg.blocks[from].succ.v[i];
+
+	return to <= from && s->rows.late[to] != NONE ? s->rows.late[to] : s->rows.of[to];
+}
+
 /* What a pass over a block's events can be told beside the state. */
 struct visitor {
 	void *data;
@@ -158,10 +201,20 @@ void flow_step(struct flow_setup *, uint32_t event, bool solving,
 	const struct visitor *);
 /* A cp.async.wait behind which nothing of the copy `access` is in flight. */
 bool flow_wait_completes(const struct flow_setup *, uint32_t insn, uint32_t access);
-/* The row of the state at the start of a block, and a set of it. */
+/* A row, that of the state at the start of a block, and a set of it. */
+static inline uint64_t *flow_words(const struct flow_setup *s, uint32_t row)
+{
+	return s->in + (size_t)row * s->row_words;
+}
+
 static inline uint64_t *flow_row(const struct flow_setup *s, uint32_t block)
 {
-	return s->in + (size_t)block * s->row_words;
+	return flow_words(s, s->rows.of[block]);
+}
+
+static inline bool flow_reached(const struct flow_setup *s, uint32_t block)
+{
+	return s->rows.reached[s->rows.of[block]];
 }
 
 static inline struct bits flow_foreign(const struct flow_setup *s, uint32_t block)
@@ -222,11 +275,15 @@ bool epochs_reset_by_set(struct flow_setup *, uint32_t site);
 void epochs_enter(struct flow_setup *, uint32_t site, struct bits);
 /* At an acquire site: what of `received` is left, and the own and foreign facts that go. */
 struct bits epochs_acquire(struct flow_setup *, uint32_t site, struct bits received);
-/* Joins `uncovered` along the i-th edge out of a block; true when it grew there. */
-bool epochs_join(struct flow_setup *, const uint32_t *uncovered, uint32_t from, uint32_t i);
+/* Leaders that do not come along the i-th edge out of a block, or never where it leads. */
+uint32_t epochs_absent(const struct flow_setup *, uint32_t from, uint32_t i);
+/* Joins `uncovered` into another one, along a way that these leaders do not come; true when it grew there. */
+bool epochs_join(struct flow_setup *, const uint32_t *uncovered, uint32_t absent, uint32_t *there);
 /* Fills setup->events from the base events and the planned fences of a view (NULL: none). */
 void flow_merge_events(struct flow_setup *, const struct fence_view *);
-/* Those that end in the blocks of the set (no words: in all). */
+/* Makes the rows for the events as they are with the planned fences of a view, if they are not there. */
+void flow_make_rows(struct flow_setup *, const struct fence_view *);
+/* Those that end in the blocks of the set, or of rows that grew (no words: in all). */
 void flow_collect_edges(struct flow_setup *, struct bits blocks, struct flow *);
 /* To be run, or run again. */
 void flow_mark_dirty(struct flow_setup *, uint32_t block);

@@ -377,7 +377,7 @@ static bool finish(struct search *q)
 	while (q->n) {
 		uint32_t b = q->todo[--q->n];
 
-		if (q->s->reached[b] && go_on(q, b, flow_first(q->s, b)))
+		if (flow_reached(q->s, b) && go_on(q, b, flow_first(q->s, b)))
 			return true;
 	}
 	return false;
@@ -413,7 +413,7 @@ static bool leads_from_root(struct search *q, uint32_t root)
 	bool phi = n->kind == NODE_PHI;
 	uint32_t e = flow_first(s, n->block);
 
-	if (!s->reached[n->block] ||
+	if (!flow_reached(s, n->block) ||
 		(phi && !bits_has(q->foreign ? flow_foreign(s, n->block) : own, q->fact)))
 		return false;
 	while (!phi && e < flow_end(s, n->block) && s->events[e].insn < n->insn)
@@ -439,7 +439,7 @@ static bool leads_over(struct flow_setup *s, uint32_t root, uint32_t fact, uint3
 	for (uint32_t i = 0; i < s->handoffs.n; i++) {
 		const struct sync_site *site = &s->handoffs.sites[i];
 
-		if (!site->acquires || !bits_has(s->received[i], fact) || !s->reached[site->block])
+		if (!site->acquires || !bits_has(s->received[i], fact) || !flow_reached(s, site->block))
 			continue;
 		bool keeps = keeps_round(s, i, root) && s->heard[i] != own_round;
 

@@ -345,6 +345,57 @@ static void test_flow_rows(void **state)
 	}
 }
 
+static bool is_within(struct bits a, struct bits b)
+{
+	for (uint32_t w = 0; w < a.nwords; w++)
+		if (a.words[w] & ~b.words[w])
+			return false;
+	return true;
+}
+
+/* What is pending at the end of a block is so at the start of those behind it, whoever they share a row with. */
+static void rows_hold(struct flow_setup *s, const char *name)
+{
+	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
+		const struct block *block = &s->unit->cfg.blocks[b];
+
+		flow_enter(s, b);
+		for (uint32_t e = flow_first(s, b); e < flow_end(s, b); e++)
+			flow_step(s, e, false, NULL);
+		for (uint32_t i = 0; i < block->succ.n && s->taken[b] == NO_LITERAL; i++) {
+			uint32_t to = block->succ.v[i];
+
+			if (!is_within(s->now.own, (struct bits){flow_row(s, to), s->set_words}) ||
+				!is_within(s->now.foreign, flow_foreign(s, to)))
+				fail_msg("%s: block %u lacks what comes from block %u", name, to, b);
+		}
+	}
+}
+
+static void test_flow_rows_are_shared(void **state)
+{
+	uint32_t nblocks = 0, nrows = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct unit_text t;
+		struct flow flow;
+
+		unit_text_parse(&t, rows[i].body);
+		unit_text_analyse(&t);
+		struct flow_setup *setup = flow_prepare(&t.unit);
+
+		flow_solve(setup, NULL, &flow);
+		if (!setup->trivial) {
+			rows_hold(setup, rows[i].name);
+			nblocks += t.unit.cfg.n;
+			nrows += setup->rows.n;
+		}
+		unit_text_free(&t);
+	}
+	assert_true(nrows < nblocks);
+}
+
 /* A planned fence counts like a written one; a fence taken away does not count. */
 static void test_flow_view(void **state)
 {
@@ -403,8 +454,8 @@ static struct flow keep_edges(const struct flow *flow)
 static void same_rows(const struct flow_setup *s, const uint64_t *before)
 {
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++)
-		if (s->reached[b])
-			assert_memory_equal(flow_row(s, b), before + (size_t)b * s->row_words,
+		if (flow_reached(s, b))
+			assert_memory_equal(flow_row(s, b), before + (size_t)s->rows.of[b] * s->row_words,
 				s->row_words * sizeof(*before));
 }
 
@@ -416,14 +467,16 @@ static uint32_t lose_one(struct flow_setup *s, uint32_t first, uint32_t second, 
 		{.before = second, .kind = FENCE_ASYNC_ALL}};
 	struct fence_view both = {.placed = placed, .nplaced = 2, .brief = true};
 	struct fence_view one = {.placed = placed + 1, .nplaced = 1, .brief = true};
-	size_t bytes = (size_t)s->unit->cfg.n * s->row_words * sizeof(*s->in);
 	size_t entered = (size_t)s->leaders.nepochs * s->set_words * sizeof(*s->entered);
-	uint64_t *rows_before = malloc(bytes + 1), *entered_before = malloc(entered + 1);
+	uint64_t *rows_before, *entered_before = malloc(entered + 1);
 	struct flow flow, before, less;
 	uint32_t n = 0;
 
 	flow_solve(s, &both, &flow);
 	before = keep_edges(&flow);
+	size_t bytes = (size_t)s->rows.n * s->row_words * sizeof(*s->in);
+
+	rows_before = malloc(bytes + 1);
 	memcpy(rows_before, s->in, bytes);
 	memcpy(entered_before, s->entered, entered);
 	for (uint32_t again = 0; again < 2; again++) {
@@ -469,6 +522,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_flow_rows),
+		cmocka_unit_test(test_flow_rows_are_shared),
 		cmocka_unit_test(test_flow_view),
 		cmocka_unit_test(test_flow_less_is_as_solved_anew),
 	};
