@@ -110,14 +110,39 @@ static bool writes_map(const struct unit *unit, uint32_t insn, uint8_t *operand,
 	return false;
 }
 
-/* The acquire names a map, but which one is not asked: kernels with several acquire them all. */
+/* 1: the same map, 0: another one, -1: not known. */
+static int same_map(const struct unit *unit, uint32_t insn_a, const struct operand *a,
+	uint32_t insn_b, const struct operand *b)
+{
+	struct value x = value_of(unit->values, insn_a, a), y = value_of(unit->values, insn_b, b);
+	bool known = x.base == BASE_SYMBOL || x.base == BASE_PARAM;
+
+	if (!known || (y.base != BASE_SYMBOL && y.base != BASE_PARAM))
+		return -1;
+	if (x.base != y.base || x.id != y.id)
+		return 0;
+	if (x.hi < y.lo - 127 || y.hi < x.lo - 127)
+		return 0;
+	return x.lo == x.hi && y.lo == y.hi ? 1 : -1;
+}
+
+/* The acquire names a map: one that is certainly another does nothing for this one. */
+static bool acquires_other(const struct unit *unit, uint32_t write, uint32_t acquire)
+{
+	const struct operand *of = insn_operand(unit->fn, &unit->fn->insns[acquire], 0);
+	uint8_t operand, state;
+
+	return of && writes_map(unit, write, &operand, &state) &&
+	       same_map(unit, write, insn_operand(unit->fn, &unit->fn->insns[write], operand), acquire, of) == 0;
+}
+
 static uint8_t step_map(struct check_walk *w, uint32_t insn, uint8_t state)
 {
 	const struct effect *e = w->unit->effects[insn];
 
 	if (e->fence == FENCE_TENSORMAP_RELEASE && state == MAP_WRITTEN)
 		return MAP_RELEASED;
-	if (e->fence == FENCE_TENSORMAP_ACQUIRE && state == MAP_RELEASED)
+	if (e->fence == FENCE_TENSORMAP_ACQUIRE && state == MAP_RELEASED && !acquires_other(w->unit, w->site, insn))
 		return MAP_SETTLED;
 	return state;
 }
@@ -141,22 +166,6 @@ static bool used_map(const struct unit *unit, uint32_t insn, const struct operan
 			return true;
 		}
 	return false;
-}
-
-/* 1: the same map, 0: another one, -1: not known. */
-static int same_map(const struct unit *unit, uint32_t insn_a, const struct operand *a,
-	uint32_t insn_b, const struct operand *b)
-{
-	struct value x = value_of(unit->values, insn_a, a), y = value_of(unit->values, insn_b, b);
-	bool known = x.base == BASE_SYMBOL || x.base == BASE_PARAM;
-
-	if (!known || (y.base != BASE_SYMBOL && y.base != BASE_PARAM))
-		return -1;
-	if (x.base != y.base || x.id != y.id)
-		return 0;
-	if (x.hi < y.lo - 127 || y.hi < x.lo - 127)
-		return 0;
-	return x.lo == x.hi && y.lo == y.hi ? 1 : -1;
 }
 
 static void visit_use(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t state, void *arg)
