@@ -267,18 +267,11 @@ static uint8_t confidence_of_end(const struct unit *unit, const struct bulk_sear
 	return unit->module->debug && s->may_wait ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
 }
 
-/* No way parts here, and nothing that a walk follows changes. */
 static bool is_plain(const struct unit *unit, uint32_t insn)
 {
-	const struct effect *e = unit->effects[insn];
-	const struct insn *i = &unit->fn->insns[insn];
-	const struct operand *d0 = insn_operand(unit->fn, i, 0);
+	uint8_t sync = unit->effects[insn]->sync;
 
-	if (i->guard != NONE || e->is_call || e->is_branch || e->is_exit ||
-		e->sync == SYNC_BULK_COMMIT || e->sync == SYNC_BULK_WAIT)
-		return false;
-	return !d0 || d0->kind == OPERAND_MEM ||
-	       (d0->kind == OPERAND_REG && unit->fn->regs[d0->id].bits > 16);
+	return sync != SYNC_BULK_COMMIT && sync != SYNC_BULK_WAIT && check_is_plain(unit, insn);
 }
 
 /* The stores from instruction i on that one walk is enough for; `s` takes them. */

@@ -56,6 +56,44 @@ static bool uses_peers(const struct unit *unit)
 	return false;
 }
 
+static bool is_init(const struct unit *unit, uint32_t insn)
+{
+	return unit->effects[insn]->sync == SYNC_MBAR_INIT && unit->cfg.block_of[insn] != NONE;
+}
+
+/* Behind inits that stand beside one another all ways are the same: the last of those from one on. */
+static uint32_t last_of_row(const struct unit *unit, uint32_t first)
+{
+	uint32_t block = unit->cfg.block_of[first], last = first;
+
+	for (uint32_t i = first; i < unit->fn->ninsns && unit->cfg.block_of[i] == block; i++) {
+		if (is_init(unit, i))
+			last = i;
+		if (!check_is_plain(unit, i) || publishes(unit->effects[i]))
+			break;
+	}
+	return last;
+}
+
+static void report_row(struct check_list *list, uint32_t first, uint32_t last)
+{
+	struct check_walk w = {.unit = list->unit,
+		.defs = &list->defs,
+		.site = last,
+		.start = 1,
+		.step = step_init,
+		.join = check_larger};
+	struct first_use found = {NONE, 0};
+
+	check_conditions(&w);
+	check_run(&w, visit_arrive, &found);
+	for (uint32_t i = first; i <= last && found.insn != NONE; i++)
+		if (is_init(list->unit, i))
+			check_report(list, RULE_MBARRIER_INIT_UNFENCED, CONFIDENCE_LIKELY, i, found.insn,
+				"the relaxed arrive publishes nothing; "
+				"fence.mbarrier_init.release.cluster belongs before it");
+}
+
 void check_mbarrier_init(struct check_list *list)
 {
 	struct unit *unit = list->unit;
@@ -68,26 +106,13 @@ void check_mbarrier_init(struct check_list *list)
 	}
 	if (!relaxed || !uses_peers(unit))
 		return;
-	for (uint32_t n = 0; n < list->defs.nnotable; n++) {
+	for (uint32_t n = 0, next = 0; n < list->defs.nnotable; n++) {
 		uint32_t i = list->defs.notable[n];
 
-		if (unit->effects[i]->sync != SYNC_MBAR_INIT || unit->cfg.block_of[i] == NONE)
+		if (i < next || !is_init(unit, i))
 			continue;
-		struct check_walk w = {.unit = unit,
-			.defs = &list->defs,
-			.site = i,
-			.start = 1,
-			.step = step_init,
-			.join = check_larger};
-		struct first_use found = {NONE, 0};
-
-		check_conditions(&w);
-		check_run(&w, visit_arrive, &found);
-		if (found.insn != NONE)
-			check_report(list, RULE_MBARRIER_INIT_UNFENCED, CONFIDENCE_LIKELY, i,
-				found.insn,
-				"the relaxed arrive publishes nothing; "
-				"fence.mbarrier_init.release.cluster belongs before it");
+		next = last_of_row(unit, i) + 1;
+		report_row(list, i, next - 1);
 	}
 }
 

@@ -148,6 +148,18 @@ bool check_edge_leads(const struct cfg *cfg, uint32_t from, uint32_t k, uint32_t
 	return true;
 }
 
+bool check_is_plain(const struct unit *unit, uint32_t insn)
+{
+	const struct effect *e = unit->effects[insn];
+	const struct insn *i = &unit->fn->insns[insn];
+	const struct operand *d0 = insn_operand(unit->fn, i, 0);
+
+	if (i->guard != NONE || e->is_call || e->is_branch || e->is_exit)
+		return false;
+	return !d0 || d0->kind == OPERAND_MEM ||
+	       (d0->kind == OPERAND_REG && unit->fn->regs[d0->id].bits > 16);
+}
+
 void check_conditions(struct check_walk *w)
 {
 	const struct cfg *cfg = &w->unit->cfg;
@@ -298,7 +310,7 @@ static bool may_take(const struct check_walk *w, const struct block *block, uint
 	return runs < 0 || (runs == 1) == (k == 0);
 }
 
-/* to |= from; tells whether `to` grew. */
+/* to |= from, where there was something before; tells whether `to` grew. */
 static bool bytes_or(uint8_t *to, const uint8_t *from, uint32_t n)
 {
 	uint64_t grown = 0, x, y;
@@ -334,7 +346,8 @@ static bool flow_into(struct check_walk *w, const struct block *block, uint32_t 
 	uint32_t to = block->succ.v[k] * CHECK_CONTEXTS + w->context;
 	uint8_t joined = w->in[to] ? w->join(w->in[to], out) : out;
 	uint8_t *decided = decided_on_edge(w, block), now = decided ? *decided : 0;
-	bool grown = joined != w->in[to];
+	uint8_t *truths = &w->truths[(size_t)to * w->ntracked];
+	bool first = !w->in[to], grown = joined != w->in[to];
 
 	w->in[to] = joined;
 	if (decided) {
@@ -342,7 +355,10 @@ static bool flow_into(struct check_walk *w, const struct block *block, uint32_t 
 
 		*decided = (k == 0) != last->guard_negated ? CHECK_TRUE : CHECK_FALSE;
 	}
-	grown |= bytes_or(&w->truths[(size_t)to * w->ntracked], w->now, w->ntracked);
+	if (first)
+		memcpy(truths, w->now, w->ntracked);
+	else
+		grown |= bytes_or(truths, w->now, w->ntracked);
 	if (decided)
 		*decided = now;
 	return grown;
@@ -382,12 +398,35 @@ static void run_entry(
 	}
 }
 
+/* Blocks from which that of the site can be reached, as a set of the stage's memory. */
+static struct bits find_ahead(const struct check_walk *w)
+{
+	const struct cfg *cfg = &w->unit->cfg;
+	struct bits ahead = bits_new(w->unit->arena, cfg->n);
+	uint32_t *stack = ARENA_UNSET(w->unit->arena, uint32_t, cfg->n), depth = 0;
+
+	stack[depth++] = cfg->block_of[w->site];
+	bits_set(ahead, stack[0]);
+	while (depth) {
+		struct ids pred = cfg->blocks[stack[--depth]].pred;
+
+		for (uint32_t k = 0; k < pred.n; k++)
+			if (!bits_has(ahead, pred.v[k])) {
+				bits_set(ahead, pred.v[k]);
+				stack[depth++] = pred.v[k];
+			}
+	}
+	ARENA_GIVE_BACK(w->unit->arena, stack, cfg->n);
+	return ahead;
+}
+
 /* What the flags hold where the site runs, from the entry of the function on. Conditions of the
  * site that never change hold there as well, for a thread that will come to the site. */
 static void find_flags_at_site(struct check_walk *w, struct walk_queue *q)
 {
 	uint8_t *at_site = ARENA_NEW(w->unit->arena, uint8_t, w->ntracked + 1);
 	uint8_t (*join)(uint8_t, uint8_t) = w->join;
+	struct bits ahead = find_ahead(w);
 
 	w->join = check_larger; /* the one state of this run is "reached" */
 	w->in[0] = 1;
@@ -410,7 +449,8 @@ static void find_flags_at_site(struct check_walk *w, struct walk_queue *q)
 		}
 		w->context = CHECK_COLD;
 		for (uint32_t k = 0; k < block->succ.n; k++)
-			if (may_take(w, block, k) && flow_into(w, block, k, 1))
+			if (bits_has(ahead, block->succ.v[k]) && may_take(w, block, k) &&
+				flow_into(w, block, k, 1))
 				push(q, block->succ.v[k] * CHECK_CONTEXTS);
 	}
 	w->join = join;
@@ -445,11 +485,10 @@ void check_run(struct check_walk *w, visitor *visit, void *arg)
 	w->truths = room_for_truths(w, (size_t)n * w->ntracked);
 	memset(q.has, 0, n);
 	memset(w->in, 0, n);
-	memset(w->truths, 0, (size_t)n * w->ntracked);
 	if (w->defs->nflags)
 		find_flags_at_site(w, &q);
 	memset(w->in, 0, n);
-	memset(w->truths, 0, (size_t)n * w->ntracked);
+	memset(&w->truths[(size_t)home * w->ntracked], 0, w->ntracked);
 	push(&q, home);
 	while (q.n && !budget_spent(w->unit->budget)) {
 		uint32_t entry = q.v[--q.n];

@@ -5,6 +5,7 @@
 
 #include "analysis/audit.h"
 #include "analysis/regs.h"
+#include "base/bits.h"
 
 /* A branch or guard that decides whether a site runs: value number and the outcome it had. */
 struct check_condition {
@@ -69,7 +70,7 @@ struct check_walk {
 	uint8_t (*join)(uint8_t, uint8_t);
 	/* filled by the walk */
 	uint8_t *in;	 /* by block and context */
-	uint8_t *truths; /* by block, context and tracked register, on entry */
+	uint8_t *truths; /* by block, context and tracked register, on entry, where there is a state */
 	uint8_t *now;	 /* by tracked register, where the walk stands */
 	uint8_t context; /* enum check_context, where the walk stands */
 	bool site_runs;	 /* what is tried when the site's guard is not known */
@@ -110,6 +111,8 @@ void check_run(struct check_walk *,
 int check_guard(const struct check_walk *, uint32_t insn);
 /* The largest of two: the join of states that are simply ordered. */
 uint8_t check_larger(uint8_t, uint8_t);
+/* No way parts at an instruction, and nothing changes that a walk follows. */
+bool check_is_plain(const struct unit *, uint32_t insn);
 void check_report(struct check_list *, uint8_t rule, uint8_t confidence, uint32_t insn,
 	uint32_t other, const char *detail);
 
