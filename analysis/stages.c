@@ -505,12 +505,17 @@ static bool add_node(const struct values *vs, struct stage_sum *sum, uint32_t no
 	if (node == NONE || ++sum->looked > LOOKS_MOST)
 		return false;
 	const struct insn *insn = definition(vs, node);
+	uint32_t of = NONE, times = 0;
 	bool plain = true;
 
 	if (vs->fn->regs[vs->ssa.nodes[node].reg].bits < 32)
 		return false;
 	if (sum->part != NONE && !leads_to_part(vs, sum, node))
 		return add_term(sum, node, factor);
+	if (!insn && depth)
+		of = stage_phi_multiple(vs, node, &times);
+	if (of != NONE)
+		return add_term(sum, of, factor * times);
 	if (insn && !add_definition(vs, sum, insn, factor, depth, &plain))
 		return false;
 	return !plain || add_term(sum, node, factor);

@@ -19,6 +19,10 @@ bool stages_differ(
  * every place that both definitions dominate. */
 bool stages_one_ahead(const struct values *, uint32_t a, uint32_t b);
 
+/* stage_phis.c: another phi of the same block that, whenever both are current, the phi is *factor times of, in 32
+ * bits; NONE: none is known. */
+uint32_t stage_phi_multiple(const struct values *, uint32_t phi, uint32_t *factor);
+
 #define STAGE_TERMS 16
 
 /* The low 32 bits of what an operand holds: constant + sum of factor * node, modulo 2^32. */
