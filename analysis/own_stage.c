@@ -52,7 +52,8 @@ struct kept { /* an address that was asked for */
 };
 
 struct given_up { /* do those that make an access arrive for its stages too? */
-	bool asked, is;
+	bool asked, is; /* is: that is known */
+	uint32_t lacking; /* warps that make it, and have a stage for which none of them arrives */
 	uint32_t assumptions;
 };
 
@@ -265,16 +266,18 @@ static bool arrives_at(struct question *q, const struct copy *copy, const struct
 		return apart % STAGE_OBJECT_BYTES == 0 &&
 		       stage_number_of(vs, sum->n ? sum->terms[0].node : NONE, apart / STAGE_OBJECT_BYTES, out,
 			       &q->assumptions);
-	/* a multiple that is no sum: its set says what can be said */
-	const struct value *v = &vs->at[sum->terms[0].node];
+	/* a number that is made in some other way: the set of the address says what can be said */
+	const struct value *v = &mbarrier->set;
+	int64_t first = v->lo - (int32_t)copy->wait.sum.constant;
 
-	if (sum->n != 1 || sum->terms[0].factor != 1 || v->lo < 0 ||
-		v->hi > STAGE_NUMBER_MOST * STAGE_OBJECT_BYTES || v->stride % STAGE_OBJECT_BYTES ||
-		(v->lo + apart) % STAGE_OBJECT_BYTES)
+	if (v->base != mbarrier->base || v->id != mbarrier->id || v->lo < -STAGE_OFFSET_MOST ||
+		v->hi > STAGE_OFFSET_MOST ||
+		v->hi - v->lo > STAGE_NUMBER_MOST * STAGE_OBJECT_BYTES ||
+		v->stride % STAGE_OBJECT_BYTES || first % STAGE_OBJECT_BYTES)
 		return false;
 	*out = (struct stage_number){.node = NONE,
 		.hi = (v->hi - v->lo) / STAGE_OBJECT_BYTES,
-		.plus = (v->lo + apart) / STAGE_OBJECT_BYTES,
+		.plus = first / STAGE_OBJECT_BYTES,
 		.stride = v->stride / STAGE_OBJECT_BYTES};
 	q->assumptions |= v->assumptions;
 	return true;
@@ -404,7 +407,7 @@ struct giving {
 	struct question *q;
 	const struct copy *copy;
 	struct bits behind; /* sites */
-	const struct thread_set *makers;
+	uint32_t makers, lacking; /* warps */
 };
 
 static bool has_number(const struct stage_number *set, int64_t number)
@@ -415,29 +418,37 @@ static bool has_number(const struct stage_number *set, int64_t number)
 	       (set->stride ? ahead % (int64_t)set->stride == 0 : !ahead);
 }
 
-/* In each warp that makes the access some thread can arrive for the stage: one may do so for all of its warp. */
-static bool warps_arrive(struct giving *g, int64_t number)
+static uint32_t warps_of(const struct thread_set *s)
+{
+	uint32_t warps = 0;
+
+	for (uint32_t t = 0; t < THREADS_MAX; t += 32)
+		warps |= (uint32_t)((uint32_t)(s->w[t / 64] >> (t & 32)) != 0) << t / 32;
+	return warps;
+}
+
+/* Which warps that make the access have no thread that can arrive for the stage: one may do so for all of its warp. */
+static void find_lacking(struct giving *g, int64_t number)
 {
 	struct own_stages *stages = g->q->stages;
 	const struct handoffs *h = &stages->setup->handoffs;
-	struct thread_set who = {{0}}, more;
+	struct thread_set more;
 	struct stage_number arrives;
+	uint32_t lacking = g->makers;
 
-	for (uint32_t i = 0; i < h->n; i++) {
+	for (uint32_t i = 0; i < h->n && lacking; i++) {
 		const struct stage_place *mbarrier = bits_has(g->behind, i) ? mbarrier_of(stages, i) : NULL;
 
 		if (!mbarrier || !stage_same_base(&g->copy->wait, mbarrier) ||
 			!arrives_at(g->q, g->copy, mbarrier, &arrives) || !has_number(&arrives, number))
 			continue;
 		threads_run(stages->setup->unit->values, h->sites[i].insn, &more);
-		thread_set_join(&who, &more);
+		lacking &= ~warps_of(&more);
 	}
-	for (uint32_t t = 0; t < THREADS_MAX; t += 32)
-		if ((uint32_t)(g->makers->w[t / 64] >> (t & 32)) && !(uint32_t)(who.w[t / 64] >> (t & 32)))
-			return false;
-	return true;
+	g->lacking |= lacking;
 }
 
+/* False: it is not known which stages those are. */
 static bool stages_given_up(struct giving *g)
 {
 	const struct copy *copy = g->copy;
@@ -445,8 +456,10 @@ static bool stages_given_up(struct giving *g)
 	struct stage_stretch mine, its;
 	int64_t last, n = 0;
 
-	if (copy->number.node == NONE)
-		return warps_arrive(g, 0);
+	if (copy->number.node == NONE) {
+		find_lacking(g, 0);
+		return true;
+	}
 	if (!touched(g->q, copy, &touches, &last, &mine, &its))
 		return false;
 	for (; touches.plus <= last; touches.plus++) {
@@ -457,38 +470,45 @@ static bool stages_given_up(struct giving *g)
 			i += touches.stride ? (int64_t)touches.stride : 1) {
 			if (n++ == NUMBERS_MOST)
 				return false;
-			if (has_number(&copy->number, i + touches.plus) && !warps_arrive(g, i + touches.plus))
-				return false;
+			if (has_number(&copy->number, i + touches.plus))
+				find_lacking(g, i + touches.plus);
 		}
 	}
 	return true;
 }
 
-/* For each stage that the access touches its threads can come to an arrive: the one that hands it over. */
-static bool is_given_up(struct question *q)
+/* For each stage that the access touches its threads can come to an arrive: the one that hands it over. Warps of
+ * which that is not so hand it over otherwise: they must not come to the site, and nothing that others have heard
+ * from them is held back. */
+static bool is_given_up(struct question *q, uint8_t *verdict)
 {
 	struct own_stages *stages = q->stages;
 	const struct flow_setup *s = stages->setup;
 	struct given_up *kept = &stages->given_up[q->access];
 	uint32_t insn = s->unit->accesses.v[q->access].insn, before = q->assumptions;
-	struct thread_set makers;
+	struct thread_set who;
 	bool assumed;
 
 	if (!kept->asked) {
 		kept->asked = true;
 		kept->is = threads_numbered(s->unit->values, &assumed);
 		q->assumptions = assumed ? ASSUME_FLAT_BLOCK : 0;
-		threads_run(s->unit->values, insn, &makers);
-		struct giving g = {.q = q, .behind = own_stage_arrives_behind(s, insn), .makers = &makers};
+		threads_run(s->unit->values, insn, &who);
+		struct giving g = {.q = q, .behind = own_stage_arrives_behind(s, insn), .makers = warps_of(&who)};
 
 		for (uint32_t k = 0; k < stages->ncopies && kept->is; k++) {
 			g.copy = &stages->copies[k];
 			kept->is = !meets(s, q->access, g.copy->access) || stages_given_up(&g);
 		}
+		kept->lacking = g.lacking;
 		kept->assumptions = q->assumptions;
 	}
 	q->assumptions = before | kept->assumptions;
-	return kept->is;
+	if (!kept->is || !kept->lacking)
+		return kept->is;
+	*verdict = VERDICT_HOLDS_OWN; /* what was heard may be theirs */
+	threads_run(s->unit->values, s->handoffs.sites[q->site].insn, &who);
+	return !(kept->lacking & warps_of(&who));
 }
 
 static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, uint32_t *assumptions)
@@ -520,7 +540,7 @@ static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, 
 						    : other_stage(&q, copy, &verdict)))
 			return VERDICT_HANDS_OVER;
 	}
-	if (!is_given_up(&q))
+	if (!is_given_up(&q, &verdict))
 		return VERDICT_HANDS_OVER;
 	*assumptions = q.assumptions;
 	return verdict;

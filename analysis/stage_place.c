@@ -61,29 +61,34 @@ bool stage_place_of(
 	return inner && !vs->unsolved && stage_sum_in(vs, o, node, &out->sum) && take_base(vs, out);
 }
 
-/* The operand of `mapa` from which an address in some CTA of the cluster comes, or the address itself. */
-static const struct operand *own_address(const struct values *vs, const struct operand *o)
+/* The operand of `mapa` from which an address in some CTA of the cluster comes, or the address itself; *insn is
+ * the instruction that it is in. */
+static const struct operand *own_address(
+	const struct values *vs, const struct operand *o, uint32_t *insn)
 {
 	const struct operand *inner = o && o->kind == OPERAND_MEM ? operand_child(vs->fn, o, 0) : o;
 	uint32_t node = trips_plain_node(vs, inner);
 
 	if (node == NONE || vs->ssa.nodes[node].kind != NODE_DEF ||
-		vs->ssa.nodes[node].previous != NONE)
+		vs->ssa.nodes[node].previous != NONE ||
+		vs->fn->insns[vs->ssa.nodes[node].insn].op != OP_mapa)
 		return o;
-	const struct insn *insn = &vs->fn->insns[vs->ssa.nodes[node].insn];
-
-	return insn->op == OP_mapa ? insn_source(vs->fn, insn, 0) : o;
+	*insn = vs->ssa.nodes[node].insn;
+	return insn_source(vs->fn, &vs->fn->insns[*insn], 0);
 }
 
 bool stage_object_at(const struct unit *unit, uint32_t insn, struct stage_place *out)
 {
 	uint8_t operand = unit->effects[insn]->mbarrier_operand;
+	const struct operand *o =
+		operand == UINT8_MAX ? NULL
+				     : insn_operand(unit->fn, &unit->fn->insns[insn], operand);
 
-	return operand != UINT8_MAX &&
-	       stage_place_of(unit->values,
-		       own_address(unit->values,
-			       insn_operand(unit->fn, &unit->fn->insns[insn], operand)),
-		       NONE, out);
+	o = o ? own_address(unit->values, o, &insn) : NULL;
+	if (!o || !stage_place_of(unit->values, o, NONE, out))
+		return false;
+	out->set = value_of(unit->values, insn, o);
+	return true;
 }
 
 bool stage_number_of(const struct values *vs, uint32_t node, int64_t plus, struct stage_number *out,

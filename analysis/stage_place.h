@@ -16,6 +16,7 @@ struct stage_place {
 	uint32_t id;
 	struct stage_sum sum;
 	uint32_t assumptions; /* enum assumption bits on which base and constant rest */
+	struct value set;     /* of an mbarrier: all that the whole address can be */
 };
 
 struct stage_stretch { /* bytes [lo, end) behind a base */
