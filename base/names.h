@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names as small integers: equal texts get equal ids. */
+/* Names as small integers: equal texts get equal ids, labels among themselves. */
 #pragma once
 
 #include "base/span.h"
@@ -15,6 +15,11 @@ uint32_t names_add(struct names *, const char *text, size_t size);
 uint32_t names_add_copy(struct names *, const char *text, size_t size);
 /* The id of the text with the number behind it. */
 uint32_t names_add_numbered(struct names *, const char *text, size_t size, uint32_t number);
+/* The same two for labels, of which there may be very many: a label is found as one only, and may have
+ * another id than something else of the same text. */
+uint32_t names_add_label(struct names *, const char *text, size_t size);
+uint32_t names_add_label_numbered(
+	struct names *, const char *text, size_t size, uint32_t number);
 /* NONE when unseen. */
 uint32_t names_find(const struct names *, const char *text, size_t size);
 struct slice names_text(const struct names *, uint32_t id);

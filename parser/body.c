@@ -453,8 +453,10 @@ static void refer_to_label(struct build *b, uint32_t name)
 
 void build_branch_target(struct build *b, struct span name)
 {
+	struct slice text = build_text(b, name);
+
 	if (b->fn)
-		refer_to_label(b, name_id(b, build_text(b, name)));
+		refer_to_label(b, names_add_label(b->names, text.text, text.size));
 }
 
 /* `.branchtargets N<3>;` stands for N0, N1, N2 (ISA 11.3). */
@@ -467,7 +469,7 @@ void build_branch_range(struct build *b, struct span name, struct span count)
 		build_error(b, count, "more than %d branch targets", MAX_BRANCH_RANGE);
 	else if (b->fn)
 		for (uint32_t i = 0; i < n; i++)
-			refer_to_label(b, names_add_numbered(b->names, text.text, text.size, i));
+			refer_to_label(b, names_add_label_numbered(b->names, text.text, text.size, i));
 }
 
 void build_call_target(struct build *b, struct span name)

@@ -14,9 +14,9 @@ static struct pending *top(struct build *b)
 	return &b->stack[b->nstack - 1];
 }
 
-static uint32_t name_id(struct build *b, struct slice text)
+static uint32_t label_id(struct build *b, struct slice text)
 {
-	uint32_t id = names_add(b->names, text.text, text.size);
+	uint32_t id = names_add_label(b->names, text.text, text.size);
 
 	if (id == NONE)
 		longjmp(*b->arena->on_failure, 1);
@@ -113,7 +113,7 @@ static void reference(struct build *b, struct slice base, struct slice component
 	if (!must_be_label(b))
 		resolve(b, &pending->operand, base, whole);
 	if (pending->operand.kind == OPERAND_NAME)
-		pending->operand.id = name_id(b, base);
+		pending->operand.id = label_id(b, base);
 	b->nstack++;
 	if (pending->operand.kind != OPERAND_SPECIAL)
 		pending->operand.component = component_of(component);

@@ -395,7 +395,11 @@ bool scope_add_label(
 	struct scope *scope, const char *text, size_t size, struct span at, uint32_t *label)
 {
 	struct function *fn = scope->fn;
-	uint32_t name = name_id(scope, text, size), local = local_of(scope, name);
+	uint32_t name = names_add_label(scope->names, text, size);
+
+	if (name == NONE)
+		longjmp(*scope->arena->on_failure, 1);
+	uint32_t local = local_of(scope, name);
 	uint32_t hidden = scope->locals[local].label;
 	const struct open_block *block = &scope->blocks[scope->nblocks - 1];
 	struct label fresh = {name, fn->ninsns, NONE, at};

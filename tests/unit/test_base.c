@@ -106,6 +106,64 @@ static void test_names_are_equal_iff_texts_are(void **state)
 	names_free(names);
 }
 
+static uint32_t next_random(uint64_t *seed)
+{
+	*seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (uint32_t)(*seed >> 33);
+}
+
+/* Dense numbers and sparse ones, zeros in front, ten digits, and no number at all. */
+static void random_label(uint64_t *seed, char *text)
+{
+	static const char *const prefixes[] = {"L", "$L__BB0_", "a9_", "L0", "", "a_prefix_that_is_far_too_long_"};
+	static const char *const numbers[] = {"0", "00", "07", "4294967296", "999999999", ""};
+	const char *prefix = prefixes[next_random(seed) % 6];
+	uint32_t which = next_random(seed) % 8;
+
+	if (which < 6)
+		sprintf(text, "%s%u", prefix[0] || which ? prefix : "x",
+			next_random(seed) % (which < 4 ? 200 : 100000));
+	else
+		sprintf(text, "%sx%s", prefix, numbers[next_random(seed) % 6]);
+}
+
+static void test_names_of_labels_are_equal_iff_texts_are(void **state)
+{
+	enum { MOST = 4000 };
+	static char texts[MOST][48];
+	static uint32_t ids[MOST];
+	struct names *names = names_new();
+	uint64_t seed = 1;
+
+	(void)state;
+	for (uint32_t n = 0; n < MOST; n++) {
+		uint32_t i = 0;
+
+		random_label(&seed, texts[n]);
+		if (next_random(&seed) % 8 == 0) /* something else has the name */
+			names_add(names, texts[n], strlen(texts[n]));
+		ids[n] = names_add_label(names, texts[n], strlen(texts[n]));
+		while (strcmp(texts[i], texts[n]) != 0)
+			i++;
+		assert_int_equal(ids[i], ids[n]);
+		for (uint32_t k = 0; k < i; k++)
+			assert_true(strcmp(texts[k], texts[n]) == 0 || ids[k] != ids[n]);
+		struct slice text = names_text(names, ids[n]);
+
+		assert_int_equal(text.size, strlen(texts[n]));
+		assert_memory_equal(text.text, texts[n], text.size);
+	}
+	for (uint32_t number = 0; number < 300; number++) {
+		char text[16];
+		uint32_t id = names_add_label_numbered(names, "L", 1, number);
+
+		sprintf(text, "L%u", number);
+		assert_int_equal(names_add_label(names, text, strlen(text)), id);
+		assert_int_equal(names_add_label_numbered(names, "L", 1, number), id);
+	}
+	names_free(names);
+}
+
 static void test_names_marks_are_forgotten(void **state)
 {
 	struct names *names = names_new();
@@ -256,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_source_refuses),
 		cmocka_unit_test(test_source_reads_pipes_and_empty_files),
 		cmocka_unit_test(test_names_are_equal_iff_texts_are),
+		cmocka_unit_test(test_names_of_labels_are_equal_iff_texts_are),
 		cmocka_unit_test(test_names_marks_are_forgotten),
 		cmocka_unit_test(test_bits),
 		cmocka_unit_test(test_agenda_goes_up_and_round),
