@@ -301,7 +301,7 @@ static bool keeps_number(struct series *series, uint32_t number)
 {
 	if (number < series->n)
 		return true;
-	if (++series->nasked <= number / 16)
+	if (++series->nasked <= number / 64)
 		return false;
 	uint32_t n = 2 * series->n > number ? 2 * series->n : number + 1;
 	uint32_t *ids = realloc(series->ids, n * sizeof(*ids));
