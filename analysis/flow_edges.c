@@ -15,6 +15,7 @@ struct meeting { /* facts of one async access, while its block is walked */
 
 struct meetings {
 	struct flow_setup *s;
+	bool anew; /* what the latest run met is not asked for */
 	struct meeting *v;
 	uint32_t n, cap;
 };
@@ -47,14 +48,69 @@ static void add_meeting(struct meetings *m, struct meeting *meeting)
 	ARENA_PUSH(m->s->unit->arena, m->v, m->n, m->cap, *meeting);
 }
 
+/* By word of its row, the facts that an async access meets in the latest run. */
+static uint64_t *met_by(const struct flow_setup *s, uint32_t access)
+{
+	return s->met + s->met_at[access];
+}
+
+static void forget_met(struct flow_setup *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t a = 0; !s->met && a < s->unit->accesses.n; a++)
+		n += s->facts.row[a] ? s->facts.row[a]->n : 0;
+	if (!s->met) {
+		s->met = ARENA_UNSET(s->arena, uint64_t, n);
+		s->met_at = ARENA_UNSET(s->arena, uint32_t, s->unit->accesses.n);
+		s->nmet = n;
+		n = 0;
+		for (uint32_t a = 0; a < s->unit->accesses.n; a++) {
+			s->met_at[a] = n;
+			n += s->facts.row[a] ? s->facts.row[a]->n : 0;
+		}
+	}
+	memset(s->met, 0, s->nmet * sizeof(*s->met));
+}
+
+/* Of a word of the row what is met now and was not. */
+static uint64_t new_in(const struct fact_row *row, const uint64_t *met, uint32_t i, struct bits own,
+	struct bits foreign)
+{
+	return row->mask[i] & (own.words[row->word[i]] | foreign.words[row->word[i]]) & ~met[i];
+}
+
+/* The fact of word i, or another form of it, was not met: all of them are one edge. */
+static bool any_form_new(const struct flow_setup *s, const struct fact_row *row, const uint64_t *met,
+	uint32_t i, uint32_t fact, struct bits own, struct bits foreign)
+{
+	for (uint32_t form = 0; form < FORM_COUNT; form++) {
+		uint32_t f = s->facts.v[fact].sibling[form], k = i;
+
+		if (f == NONE)
+			continue;
+		while (k && row->word[k] > f / 64)
+			k--;
+		while (k + 1 < row->n && row->word[k] < f / 64)
+			k++;
+		if (row->word[k] == f / 64 && new_in(row, met, k, own, foreign) >> (f % 64) & 1)
+			return true;
+	}
+	return false;
+}
+
 static void note_meeting(void *data, uint32_t access, struct bits own, struct bits foreign)
 {
 	struct meetings *m = data;
 	const struct fact_row *row = m->s->facts.row[access];
+	uint64_t *met = m->s->facts.groups ? NULL : met_by(m->s, access);
 
 	for (uint32_t i = 0; i < row->n; i++) {
 		uint32_t w = row->word[i];
 		uint64_t hit = row->mask[i] & (own.words[w] | foreign.words[w]);
+
+		if (met && m->anew && !m->s->facts.fenced)
+			hit = new_in(row, met, i, own, foreign);
 
 		for (; hit; hit &= hit - 1) {
 			uint32_t bit = (uint32_t)__builtin_ctzll(hit);
@@ -65,8 +121,13 @@ static void note_meeting(void *data, uint32_t access, struct bits own, struct bi
 				.foreign = foreign.words[w] >> bit & 1,
 			};
 
+			if (met && m->anew &&
+				!any_form_new(m->s, row, met, i, meeting.fact, own, foreign))
+				continue;
 			if (rounds_apart(m->s, access, meeting.fact))
 				continue;
+			if (met && !m->anew)
+				met[i] |= UINT64_C(1) << bit;
 			add_meeting(m, &meeting);
 		}
 	}
@@ -314,13 +375,60 @@ static int by_pair(const void *x, const void *y)
 	return a->cross_cta < b->cross_cta ? -1 : a->cross_cta > b->cross_cta;
 }
 
-static void sort_and_merge(struct flow *flow)
+static bool is_sorted(const struct flow *flow)
+{
+	for (uint32_t i = 1; i < flow->nedges; i++)
+		if (by_pair(&flow->edges[i - 1], &flow->edges[i]) > 0)
+			return false;
+	return true;
+}
+
+/* Numbers of edges in the order of their accesses (the async ones, or the generic ones), equal ones as they
+ * were. `at`: room for one more than there are accesses. */
+static void order_by_access(const struct flow *flow, bool async, const uint32_t *from, uint32_t *to,
+	uint32_t *at, uint32_t naccesses)
+{
+	const struct edge *v = flow->edges;
+
+	memset(at, 0, sizeof(*at) * (naccesses + 1));
+	for (uint32_t i = 0; i < flow->nedges; i++)
+		at[(async ? v[i].async : v[i].generic) + 1]++;
+	for (uint32_t a = 0; a < naccesses; a++)
+		at[a + 1] += at[a];
+	for (uint32_t i = 0; i < flow->nedges; i++)
+		to[at[async ? v[from[i]].async : v[from[i]].generic]++] = from[i];
+}
+
+/* There are far more edges than accesses where there are many. */
+static void sort_by_accesses(struct flow_setup *s, struct flow *flow)
+{
+	struct arena *arena = s->unit->arena;
+	uint32_t n = flow->nedges, naccesses = s->unit->accesses.n;
+	uint32_t *room = ARENA_UNSET(arena, uint32_t, 2 * (size_t)n + naccesses + 1);
+	uint32_t *order = room, *other = room + n, *at = room + 2 * (size_t)n;
+	struct edge *edges = ARENA_UNSET(arena, struct edge, n);
+
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	order_by_access(flow, true, order, other, at, naccesses);
+	order_by_access(flow, false, other, order, at, naccesses);
+	for (uint32_t i = 0; i < n; i++)
+		edges[i] = flow->edges[order[i]];
+	memcpy(flow->edges, edges, sizeof(*edges) * n);
+	ARENA_GIVE_BACK(arena, edges, n);
+	ARENA_GIVE_BACK(arena, room, 2 * (size_t)n + naccesses + 1);
+}
+
+static void sort_and_merge(struct flow_setup *s, struct flow *flow)
 {
 	uint32_t kept = 0;
 
 	if (!flow->nedges)
 		return;
-	qsort(flow->edges, flow->nedges, sizeof(*flow->edges), by_pair);
+	if (flow->nedges > s->unit->accesses.n / 4 && !is_sorted(flow))
+		sort_by_accesses(s, flow);
+	if (!is_sorted(flow))
+		qsort(flow->edges, flow->nedges, sizeof(*flow->edges), by_pair);
 	for (uint32_t i = 1; i < flow->nedges; i++) {
 		if (flow->edges[kept].generic == flow->edges[i].generic &&
 			flow->edges[kept].async == flow->edges[i].async &&
@@ -350,13 +458,15 @@ static bool comes_anew(const struct flow_setup *s, struct bits ran, uint32_t b)
 
 void flow_collect_edges(struct flow_setup *s, struct bits only, struct flow *flow)
 {
-	struct meetings m = {.s = s};
+	struct meetings m = {.s = s, .anew = only.nwords != 0};
 	struct visitor visitor = {.data = &m, .meets = note_meeting};
 	struct arena *arena = s->brief ? s->arena : s->unit->arena;
 	uint32_t cap = s->brief ? s->brief_cap : 0;
 
 	if (s->facts.groups)
 		memset(s->known, 0, (size_t)s->facts.groups->nasyncs * s->facts.n);
+	if (!m.anew && !s->facts.groups)
+		forget_met(s);
 	flow->edges = s->brief ? s->brief_edges : NULL;
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
 		struct way way = {0};
@@ -386,5 +496,5 @@ void flow_collect_edges(struct flow_setup *s, struct bits only, struct flow *flo
 		s->brief_edges = flow->edges;
 		s->brief_cap = cap;
 	}
-	sort_and_merge(flow);
+	sort_and_merge(s, flow);
 }

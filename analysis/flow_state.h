@@ -149,6 +149,8 @@ struct flow_setup {
 	uint64_t *saved;          /* flow_less.c: rows and sites of the latest run, if has_saved */
 	uint32_t *saved_uncovered; /* by end */
 	bool has_saved;
+	uint64_t *met;            /* flow_edges.c: facts that async accesses meet in the latest run, word by word of their rows */
+	uint32_t *met_at, nmet;   /* by access: its first word */
 	struct flow_rows rows;
 	uint64_t *in;             /* the rows that are reached */
 	uint32_t set_words, row_words;
@@ -283,7 +285,8 @@ bool epochs_join(struct flow_setup *, const uint32_t *uncovered, uint32_t absent
 void flow_merge_events(struct flow_setup *, const struct fence_view *);
 /* Makes the rows for the events as they are with the planned fences of a view, if they are not there. */
 void flow_make_rows(struct flow_setup *, const struct fence_view *);
-/* Those that end in the blocks of the set, or of rows that grew (no words: in all). */
+/* Those that end in the blocks of the set, or of rows that grew, and some of which may be none of the latest run
+ * (no words: all). */
 void flow_collect_edges(struct flow_setup *, struct bits blocks, struct flow *);
 /* To be run, or run again. */
 void flow_mark_dirty(struct flow_setup *, uint32_t block);
