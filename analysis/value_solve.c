@@ -293,12 +293,14 @@ static void sweep_circles(struct solver *s)
 /* Gives a node that has no value yet its first one. */
 static void begin(struct solver *s, uint32_t node)
 {
-	struct value v = evaluate(s, node, true);
+	struct value *v = &s->last[node];
 
-	if (range_is_empty(&v))
+	*v = evaluate_anew(s, node);
+	s->looked[node] = s->vs->clock + 1;
+	if (range_is_empty(v))
 		refresh(s, node);
 	else
-		set(s, node, &v);
+		set(s, node, v);
 }
 
 /* Each circle settles before what depends on it is looked at. A definition does not depend on itself but
@@ -309,6 +311,8 @@ static void settle_circles(struct solver *s)
 
 	for (uint32_t r = 0, end; r < vs->nsolved && !budget_spent(vs->budget); r = end) {
 		end = circle_end(s, r);
+		if (!bits_has(s->anew, r))
+			continue;
 		if (end == r + 1 && vs->ssa.nodes[s->order[r]].kind != NODE_PHI) {
 			begin(s, s->order[r]);
 			continue;
@@ -357,7 +361,8 @@ static bool shrink(struct solver *s, uint32_t node, bool stale)
 static void mark_bounded(struct solver *s)
 {
 	for (uint32_t i = 0; s->vs->ntrips && i < s->vs->nsolved; i++)
-		if (s->vs->trip_of[i] != NONE && trips_are_bounded(s->vs, i)) {
+		if (s->vs->trip_of[i] != NONE && trips_are_bounded(s->vs, i) &&
+			bits_has(s->anew, s->rank[i])) {
 			s->looked[i] = 0;
 			bits_set(s->dirty, s->rank[i]);
 		}
@@ -436,22 +441,32 @@ static void find_steady(struct solver *s)
 	bits_zero(s->dirty);
 }
 
-static void solve_all(struct solver *s)
+/* ---- all of it ---- */
+
+/* Has the node solved anew. */
+static void reset(struct solver *s, uint32_t node)
+{
+	struct values *vs = s->vs;
+	const struct node *n = &vs->ssa.nodes[node];
+
+	vs->at[node] = range_empty();
+	vs->changed[node] = vs->clock;
+	s->changes[node] = 0;
+	s->capped[node] = false;
+	s->looked[node] = 0;
+	for (uint32_t k = 0; n->kind == NODE_PHI && k < vs->cfg->blocks[n->block].pred.n; k++)
+		vs->kept_inputs[n->input + k].looked = 0;
+}
+
+/* Those that are to be solved anew. */
+static void solve(struct solver *s)
 {
 	struct values *vs = s->vs;
 
 	vs->clock++;
-	context_outdate_all(vs);
-	for (uint32_t i = 0; i < vs->nsolved; i++) {
-		vs->at[i] = range_empty();
-		vs->changed[i] = vs->clock;
-		s->changes[i] = 0;
-		s->capped[i] = false;
-		s->looked[i] = 0;
-	}
+	for (uint32_t r = bits_next(s->anew, 0); r != NONE; r = bits_next(s->anew, r + 1))
+		reset(s, s->order[r]);
 	bits_zero(s->loose);
-	for (uint32_t i = 0; i < s->ninputs; i++)
-		vs->kept_inputs[i].looked = 0;
 	vs->answered = NULL;
 	vs->places = NULL;
 	vs->steady = NULL;
@@ -469,6 +484,71 @@ static void solve_all(struct solver *s)
 		find_steady(s);
 		vs->narrowing = false;
 	}
+}
+
+static void solve_all(struct solver *s)
+{
+	context_outdate_all(s->vs);
+	for (uint32_t r = 0; r < s->vs->nsolved; r++)
+		bits_set(s->anew, r);
+	solve(s);
+}
+
+static bool names_dynamic_shared(const struct values *vs, const struct operand *o, uint32_t depth)
+{
+	const struct symbol *symbol =
+		o->kind == OPERAND_SYMBOL ? function_symbol(vs->fn, o->id) : NULL;
+
+	if (symbol && symbol->space == SPACE_SHARED && symbol->is_extern)
+		return true;
+	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
+		if (names_dynamic_shared(vs, operand_child(vs->fn, o, i), depth + 1))
+			return true;
+	return false;
+}
+
+static bool makes_dynamic_shared(const struct values *vs, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+	const struct insn *insn = n->kind == NODE_DEF ? &vs->fn->insns[n->insn] : NULL;
+
+	for (uint32_t k = 1; insn && k < insn->count; k++)
+		if (names_dynamic_shared(vs, insn_operand(vs->fn, insn, k), 0))
+			return true;
+	return false;
+}
+
+/* All that is made of addresses in dynamic shared memory; false: a predicate is, so anything may depend on it. */
+static bool find_dynamic_shared(struct solver *s)
+{
+	struct values *vs = s->vs;
+	uint32_t depth = 0;
+
+	bits_zero(s->anew);
+	for (uint32_t i = 0; i < vs->nsolved; i++)
+		if (makes_dynamic_shared(vs, i))
+			ARENA_PUSH(vs->arena, vs->stack, depth, vs->stack_cap, i);
+	while (depth) {
+		uint32_t node = vs->stack[--depth];
+
+		if (bits_has(s->anew, s->rank[node]))
+			continue;
+		if (node_bits(vs, node) == 1)
+			return false;
+		bits_set(s->anew, s->rank[node]);
+		for (uint32_t u = vs->user_at[node]; u < vs->user_at[node + 1]; u++)
+			ARENA_PUSH(vs->arena, vs->stack, depth, vs->stack_cap, vs->users[u]);
+	}
+	return true;
+}
+
+/* The alignment of dynamic shared memory is another one. */
+static void solve_aligned(struct solver *s)
+{
+	if (find_dynamic_shared(s))
+		solve(s);
+	else
+		solve_all(s);
 }
 
 /* What only the solution needs. */
@@ -489,6 +569,7 @@ static void give_back(struct solver *s)
 	ARENA_GIVE_BACK(arena, s->changes, n);
 	ARENA_GIVE_BACK(arena, s->loose.words, s->loose.nwords);
 	ARENA_GIVE_BACK(arena, s->dirty.words, s->dirty.nwords);
+	ARENA_GIVE_BACK(arena, s->anew.words, s->anew.nwords);
 	ARENA_GIVE_BACK(arena, s->circle, n);
 	ARENA_GIVE_BACK(arena, s->rank, n);
 	ARENA_GIVE_BACK(arena, s->order, n);
@@ -511,6 +592,7 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	context_find_controls(vs);
 	solver_order(&s);
 	s.dirty = bits_new(arena, vs->nsolved + 1);
+	s.anew = bits_new(arena, vs->nsolved + 1);
 	s.loose = bits_new(arena, vs->nsolved + 1);
 	s.changes = ARENA_NEW(arena, uint8_t, vs->nsolved + 1);
 	s.capped = ARENA_NEW(arena, bool, vs->nsolved + 1);
@@ -528,7 +610,7 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	s.last = ARENA_UNSET(arena, struct value, vs->nsolved + 1);
 	solve_all(&s);
 	if (!vs->unsolved && launch_find_alignment(vs))
-		solve_all(&s);
+		solve_aligned(&s);
 	give_back(&s);
 	values_find_uniform(vs);
 	ARENA_GIVE_BACK(arena, vs->users, vs->user_at[vs->nsolved] + 1);

@@ -11,6 +11,7 @@ struct solver {
 	uint32_t *order, *rank; /* nodes in order of evaluation and back */
 	uint32_t *circle;	/* by rank: that of the first node of the circle that it is in */
 	uint32_t unsettled;	/* rank before which nothing has changed since the last sweep */
+	struct bits anew;	/* by rank: to be solved */
 	struct bits dirty;	/* by rank */
 	struct bits loose;	/* by rank: may have more than it gave the last time */
 	uint8_t *changes;	/* by node */

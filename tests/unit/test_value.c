@@ -36,6 +36,10 @@ struct row {
 	"add.s64 %rd1, %rd1, " i ";\nadd.s32 %r7, %r7, " a ";\nld.param.u32 %r1, [out];\n"         \
 	"setp.ne.s32 %p1, %r1, 0;\n@%p1 bra L;\n"
 
+#define DYNAMIC                                                                                    \
+	".extern .shared .align 16 .b8 dynamic[];\nmov.u32 %r1, dynamic;\n"                        \
+	"cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd5, {0, 0}], [%r1];\n"
+
 static const struct row rows[] = {
 	{"thread index", TID "shl.b32 %r7, %r0, 4;\n" STORE "ret;", "tile+[0,2032]/16"},
 	{"a role test restricts it",
@@ -135,6 +139,12 @@ static const struct row rows[] = {
 		IN_STEP("0", "0") FIFTH
 		"mad.lo.s32 %r5, %r3, -192, %r7;\n" STAGE NEXT("1", "64") "ret;",
 		"tile+[-inf,2147483584]/64"},
+	{"low bits of an address that a tensor copy proves to be aligned",
+		DYNAMIC "and.b32 %r7, %r1, 127;\n" STORE "ret;", "tile"},
+	{"and by way of a predicate that is made of it",
+		DYNAMIC "and.b32 %r2, %r1, 112;\nsetp.ne.s32 %p1, %r2, 0;\n"
+			"selp.b32 %r7, %r2, 0, %p1;\n" STORE "ret;",
+		"tile"},
 	{"an xor swizzle stays in its block",
 		TID "shl.b32 %r1, %r0, 4;\nshr.u32 %r2, %r1, 3;\nand.b32 %r3, %r2, 112;\nxor.b32 "
 		    "%r7, %r1, %r3;\n" STORE "ret;",
