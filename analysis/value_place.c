@@ -184,26 +184,27 @@ static struct places *places_of(struct values *vs)
 	return p;
 }
 
-/* Of constraints that stay where they are. */
-static struct context *add_place_of(struct values *vs, const struct context *from)
+/* Of constraints that stay where they are; the first of them, as many as it has, are those of an outer place. */
+static struct context *add_place_of(
+	struct values *vs, const struct context *from, const struct context *outer)
 {
-	struct places *p = vs->places;
 	struct context *context = ARENA_UNSET(vs->arena, struct context, 1);
 
 	*context = *from;
-	context->place = ++p->nplaces;
-	context->outer = &p->nowhere;
-	context_begin(vs, context, 0);
+	context->place = ++vs->places->nplaces;
+	context->outer = outer;
+	context_begin(vs, context, outer->n);
 	return context;
 }
 
-static struct context *add_place(struct values *vs, const struct context *from)
+static struct context *add_place(
+	struct values *vs, const struct context *from, const struct context *outer)
 {
 	struct context context = *from;
 
 	context.v = ARENA_UNSET(vs->arena, struct constraint, from->n);
 	context_copy(&context, from);
-	return add_place_of(vs, &context);
+	return add_place_of(vs, &context, outer);
 }
 
 static struct context *at_block(struct values *vs, uint32_t block)
@@ -214,7 +215,8 @@ static struct context *at_block(struct values *vs, uint32_t block)
 	if (!*slot) {
 		const struct context *here = context_of_block(vs, block);
 
-		*slot = context_stays(vs, here) ? add_place_of(vs, here) : add_place(vs, here);
+		*slot = context_stays(vs, here) ? add_place_of(vs, here, &vs->places->nowhere)
+						: add_place(vs, here, &vs->places->nowhere);
 	}
 	return *slot;
 }
@@ -264,7 +266,7 @@ static const struct context *at_sender(
 			.bits = (uint8_t)node_bits(vs, ranks.v[i])};
 	for (uint32_t i = plain->n; i < context.n; i++)
 		context.all |= UINT64_C(1) << (context.v[i].node % 64);
-	return add_place(vs, &context);
+	return add_place(vs, &context, plain);
 }
 
 static const struct context *at_instruction(struct values *vs, uint32_t insn)
@@ -285,10 +287,13 @@ static const struct context *at_instruction(struct values *vs, uint32_t insn)
 	struct context context = {.v = room, .guard = guard, .holds = !i->guard_negated};
 
 	context_copy(&context, plain);
-	if (context.n > CONTEXT_MAX - 12)
+	/* the guard matters most: leave room for it */
+	bool whole = context.n <= CONTEXT_MAX - 12;
+
+	if (!whole)
 		context.n = CONTEXT_MAX - 12;
 	context_add(vs, &context, guard, context.holds);
-	return *slot = add_place(vs, &context);
+	return *slot = add_place(vs, &context, whole ? plain : &vs->places->nowhere);
 }
 
 const struct context *place_at(struct values *vs, uint32_t insn)
