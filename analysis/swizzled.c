@@ -345,6 +345,9 @@ static void find_spread(struct values *vs, const struct access *g, struct footpr
 	}
 }
 
+/* Kept for so many places of all accesses together. */
+#define KEPT_MOST (1u << 19)
+
 static int by_offset(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -352,8 +355,28 @@ static int by_offset(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Kept for so many places of all accesses together. */
-#define KEPT_MOST (1u << 19)
+/* As bits, where that takes few words: most places are multiples of the same. Each is there once then. */
+static bool sort_as_bits(struct values *vs, struct footprint *f)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < f->nplaces; i++)
+		all |= (uint64_t)(f->places[i] - f->first);
+	uint32_t unit = all ? (uint32_t)__builtin_ctzll(all) : 0, n = 0;
+	uint64_t last = (uint64_t)(f->last - f->first) >> unit;
+
+	if (last / 64 > f->nplaces)
+		return false;
+	struct bits there = bits_new(vs->arena, (uint32_t)last + 1);
+
+	for (uint32_t i = 0; i < f->nplaces; i++)
+		bits_set(there, (uint32_t)((uint64_t)(f->places[i] - f->first) >> unit));
+	for (uint32_t at = bits_next(there, 0); at != NONE; at = bits_next(there, at + 1))
+		f->places[n++] = f->first + (int64_t)((uint64_t)at << unit);
+	f->nplaces = n;
+	ARENA_GIVE_BACK(vs->arena, there.words, there.nwords);
+	return true;
+}
 
 static void list_places(struct values *vs, const struct access *g, struct footprint *f)
 {
@@ -372,7 +395,8 @@ static void list_places(struct values *vs, const struct access *g, struct footpr
 		for (; x <= g->address.hi; x += period)
 			f->places[n++] = x;
 	}
-	qsort(f->places, n, sizeof(*f->places), by_offset);
+	if (!sort_as_bits(vs, f))
+		qsort(f->places, n, sizeof(*f->places), by_offset);
 }
 
 /* In order of offsets: from one to where the access can begin behind it, and on to the first one there. */
