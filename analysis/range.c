@@ -265,7 +265,7 @@ struct value range_join(const struct value *a, const struct value *b, uint32_t b
 		out.hi = (int64_t)hi;
 		out.stride = stride;
 		if (stride)
-			out.hi = (int64_t)(lo + (hi - lo) / (wide)stride * (wide)stride);
+			out.hi = (int64_t)(hi - (wide)residue(hi - lo, stride));
 	}
 	merge_flags(&out, a, b);
 	out.space = space;

@@ -403,13 +403,13 @@ static struct kept_numbers *kept_of(const struct values *vs, uint32_t node)
 {
 	struct values *m = (struct values *)(uintptr_t)vs; /* what is kept changes no answer */
 	bool exact;
-	uint32_t most = (threads_most(vs, &exact) + 31) & ~UINT32_C(31);
 
 	if (!m->thread_numbers)
 		m->thread_numbers = ARENA_NEW(m->arena, struct kept_numbers *, m->nsolved);
 	if (m->thread_numbers[node] || m->nthread_numbers == KEPT_MOST)
 		return m->thread_numbers[node];
 	m->nthread_numbers++;
+	uint32_t most = (threads_most(vs, &exact) + 31) & ~UINT32_C(31);
 	struct kept_numbers *kept =
 		arena_alloc_unset(m->arena, sizeof(*kept) + most * sizeof(struct kept_number));
 
@@ -490,7 +490,8 @@ static bool compute_node(struct look *l, uint32_t node, uint64_t *out)
 	const struct operand *d = insn_operand(vs->fn, insn, 0);
 
 	if (!d || d->kind == OPERAND_LIST || vs->fn->regs[n->reg].vector > 1 ||
-		!definition(l, insn, insn_slot(vs->fn, insn, n->reg), out))
+		!definition(l, insn, d->kind == OPERAND_REG ? 0 : insn_slot(vs->fn, insn, n->reg),
+			out))
 		return false;
 	*out = cut(*out, vs->fn->regs[n->reg].bits);
 	return true;

@@ -221,6 +221,8 @@ bool context_matters(
 {
 	uint32_t *mark = &vs->marks[node];
 
+	if (!context->mask)
+		return false;
 	if (*mark >> 1 == context->serial)
 		return *mark & 1;
 	bool yes = is_restricted(context, node);

@@ -85,15 +85,19 @@ static bool special_varies(uint8_t special)
 	return true;
 }
 
-static bool operand_varies(const struct values *vs, const struct operand *o, uint32_t depth)
+static bool some_varies(const struct values *vs, const struct operand *o, uint32_t depth);
+
+static inline bool operand_varies(const struct values *vs, const struct operand *o, uint32_t depth)
 {
+	if (o->kind == OPERAND_REG) /* of no node, if it is none */
+		return vs->ssa.node_of[o - vs->fn->operands] >= vs->nsolved;
 	if (o->kind == OPERAND_SPECIAL)
 		return special_varies(o->special);
-	if (o->kind == OPERAND_REG) {
-		uint32_t node = vs->ssa.node_of[o - vs->fn->operands];
+	return operand_has_children(o) && some_varies(vs, o, depth);
+}
 
-		return node == NONE || node >= vs->nsolved;
-	}
+static bool some_varies(const struct values *vs, const struct operand *o, uint32_t depth)
+{
 	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
 		if (operand_varies(vs, operand_child(vs->fn, o, i), depth + 1))
 			return true;
@@ -136,7 +140,7 @@ static bool is_source(const struct divergence *d, uint32_t node)
 	const struct insn *insn = &vs->fn->insns[n->insn];
 	bool fixed;
 
-	if (vs->is_entry && value_loads_parameter(vs, insn, &fixed))
+	if (vs->is_entry && insn->op == OP_ld && value_loads_parameter(vs, insn, &fixed))
 		return !fixed;
 	if (insn->op == OP_getctarank)
 		return false;
