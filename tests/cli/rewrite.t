@@ -50,3 +50,7 @@ $ printf %s "$(cat missing.ptx)" > short.ptx; printf %s "$(cat out.ptx)" > want.
 --fix=none leaves the edge and says so by its status.
 $ fencepost -q --fix=none missing.ptx -o none.ptx; echo $?; cmp none.ptx missing.ptx
 1 1
+
+A new fence that another kernel's makes spare goes again, and that one settles its finding too.
+$ fencepost -q --fix=missing,misplaced,wide,redundant -o out.ptx --format=json --report=r.json new_fence.ptx; tr -d ' \n' <r.json | grep -o '"fixes":[^]]*]'
+1 "fixes":[2,0,1]
