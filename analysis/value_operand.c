@@ -6,6 +6,8 @@
  */
 #include "analysis/value_place.h"
 
+#define CLUSTER_MOST 16 /* CTAs of a cluster (non-portable sizes) */
+
 struct value value_type_range(struct type type)
 {
 	if (type.is_signed && type.bits < 64)
@@ -62,6 +64,29 @@ static struct value special_thread(const struct values *vs, uint32_t dimension, 
 	return vs->exact_threads ? range_constant(most) : range_span(1, most, 1);
 }
 
+/* The CTAs of a cluster, or along one of its dimensions, at the most: as many as the kernel asks for (ISA 11.7), else
+ * those of the largest cluster. A dimension of 0 says nothing. */
+static uint32_t most_ctas(const struct values *vs, enum special_register special)
+{
+	const struct function_info *info = &vs->fn->module->functions[vs->fn->index];
+	const uint32_t *d = info->dim[DIRECTIVE_REQNCTAPERCLUSTER];
+	uint32_t n = info->ndim[DIRECTIVE_REQNCTAPERCLUSTER], most = CLUSTER_MOST;
+	uint64_t all = 1;
+
+	if (info->ndim[DIRECTIVE_MAXCLUSTERRANK] && info->dim[DIRECTIVE_MAXCLUSTERRANK][0] &&
+		info->dim[DIRECTIVE_MAXCLUSTERRANK][0] < most)
+		most = info->dim[DIRECTIVE_MAXCLUSTERRANK][0];
+	for (uint32_t k = 0; k < n; k++)
+		all = d[k] && all <= CLUSTER_MOST ? all * d[k] : UINT32_MAX;
+	if (!n || all > most)
+		return most;
+	if (special == SPECIAL_CLUSTER_CTARANK || special == SPECIAL_CLUSTER_NCTARANK)
+		return (uint32_t)all;
+	uint32_t k = (uint32_t)(special - SPECIAL_CLUSTER_CTAID_X);
+
+	return k < n ? d[k] : 1;
+}
+
 static struct value special_value(const struct values *vs, const struct operand *o)
 {
 	switch ((enum special_register)o->special) {
@@ -93,9 +118,9 @@ static struct value special_value(const struct values *vs, const struct operand 
 	case SPECIAL_CLUSTER_CTAID_X:
 	case SPECIAL_CLUSTER_CTAID_Y:
 	case SPECIAL_CLUSTER_CTAID_Z:
-		return below(16);
+		return below(most_ctas(vs, o->special));
 	case SPECIAL_CLUSTER_NCTARANK:
-		return range_span(1, 16, 1);
+		return range_span(1, most_ctas(vs, o->special), 1);
 	case SPECIAL_WARP_SZ:
 		return range_constant(32);
 	case SPECIAL_DYNAMIC_SMEM_SIZE:
