@@ -243,7 +243,7 @@ static bool issued_by_some(const struct unit *unit, uint32_t insn)
 			(d != b && (block->succ.n != 2 || check_edge_leads(cfg, d, 0, b) ==
 								  check_edge_leads(cfg, d, 1, b))))
 			continue;
-		struct operand guard = {.kind = OPERAND_REG, .id = i->guard, .at = i->at};
+		struct operand guard = {.kind = OPERAND_REG, .id = i->guard};
 
 		if (!value_uniform(unit->values, last, &guard))
 			return true;

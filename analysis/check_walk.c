@@ -20,7 +20,7 @@ uint8_t check_larger(uint8_t a, uint8_t b)
 /* The guard register as an operand, for questions about its value. */
 static struct operand guard_operand(const struct insn *insn)
 {
-	return (struct operand){.kind = OPERAND_REG, .id = insn->guard, .at = insn->at};
+	return (struct operand){.kind = OPERAND_REG, .id = insn->guard};
 }
 
 /* A predicate with one definition outside all loops is computed once; so is an invariant number. */

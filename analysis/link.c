@@ -190,7 +190,7 @@ static void push_moves(struct linker *l, const struct insn *call, const struct o
 
 		if (o->kind == OPERAND_SYMBOL)
 			continue;
-		struct operand pair[2] = {{.kind = OPERAND_SINK, .at = o->at}, *o};
+		struct operand pair[2] = {{.kind = OPERAND_SINK}, *o};
 		uint32_t first = l->fn->noperands;
 
 		for (int k = 0; k < 2; k++)

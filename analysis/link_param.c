@@ -390,7 +390,7 @@ static bool usable(const struct params *p, const struct slot *slot)
 
 static void become_reg(struct operand *o, uint32_t reg)
 {
-	*o = (struct operand){.kind = OPERAND_REG, .id = reg, .at = o->at};
+	*o = (struct operand){.kind = OPERAND_REG, .id = reg};
 }
 
 static void rewrite_accesses(struct params *p)

@@ -346,7 +346,7 @@ static void make_move(struct locals *l, uint32_t i, struct slot *s)
 	struct operand *at = &l->fn->operands[insn->first + (insn->op == OP_ld)];
 	struct touch *t = &effects_own(l->unit->effects, i, l->unit->arena)->touches[0];
 
-	*at = (struct operand){.kind = OPERAND_REG, .id = register_of(l, s), .at = at->at};
+	*at = (struct operand){.kind = OPERAND_REG, .id = register_of(l, s)};
 	insn->op = OP_mov;
 	insn->mods = &type[s->bytes == 8];
 	insn->nmods = 1;

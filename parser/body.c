@@ -46,7 +46,7 @@ static void check_references(struct build *b)
 
 		if (reference->settled || !reference->required)
 			continue;
-		struct span at = reference->operand != NONE ? b->fn->operands[reference->operand].at
+		struct span at = reference->operand != NONE ? reference->at
 							    : b->fn->tables[reference->table].at;
 		struct slice text = names_text(b->names, b->scope.locals[reference->local].name);
 

@@ -17,6 +17,7 @@ enum { MAX_NESTING = 4096, MAX_BRANCH_RANGE = 1000000, MAX_VARIABLE_RANGE = 1000
 /* An operand on its way into the function; children leave the stack before their parent enters. */
 struct pending {
 	struct operand operand;
+	struct span at;
 	bool is_unsigned;      /* of a constant: .u64 arithmetic */
 	bool is_parenthesised; /* `(5)`: the argument list of a call, perhaps */
 };

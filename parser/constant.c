@@ -10,7 +10,7 @@
 
 struct pending *build_push(struct build *b, enum operand_kind kind, struct span at)
 {
-	struct pending fresh = {.operand = {.kind = (uint8_t)kind, .id = NONE, .at = at}};
+	struct pending fresh = {.operand = {.kind = (uint8_t)kind, .id = NONE}, .at = at};
 
 	ARENA_PUSH(b->arena, b->stack, b->nstack, b->stack_cap, fresh);
 	return &b->stack[b->nstack - 1];
@@ -94,7 +94,7 @@ void build_parenthesised(struct build *b, struct span at)
 {
 	if (b->muted)
 		return;
-	top(b)->operand.at = at;
+	top(b)->at = at;
 	top(b)->is_parenthesised = true;
 }
 
@@ -104,7 +104,7 @@ static struct pending *result(struct build *b, struct span at)
 {
 	struct pending *pending = top(b);
 
-	pending->operand.at = at;
+	pending->at = at;
 	pending->is_parenthesised = false;
 	if (pending->operand.kind == OPERAND_FLOAT)
 		pending->operand.imm = 0;
@@ -242,6 +242,6 @@ void build_choice(struct build *b, struct span at)
 	struct pending *three = top(b);
 
 	*three = three[0].operand.imm ? three[1] : three[2];
-	three->operand.at = at;
+	three->at = at;
 	three->is_parenthesised = false;
 }

@@ -94,7 +94,6 @@ struct operand {
 		int64_t imm;       /* REG, IMM, FLOAT, SYMBOL; 0 in the others without children */
 		uint32_t first;    /* children: function->operands[first .. first + children) */
 	};
-	struct span at;
 };
 
 struct insn {

@@ -35,13 +35,14 @@ uint32_t build_settle(struct build *b, uint32_t n)
 
 	b->nstack -= n;
 	for (uint32_t i = 0; i < n; i++) {
-		struct operand *child = &b->stack[b->nstack + i].operand;
+		const struct pending *child = &b->stack[b->nstack + i];
 
-		if (child->kind == OPERAND_NAME)
-			scope_refer(&b->scope, child->id,
-				(struct reference){
-					.operand = fn->noperands, .required = is_branch(b)});
-		ARENA_PUSH(b->arena, fn->operands, fn->noperands, b->operands_cap, *child);
+		if (child->operand.kind == OPERAND_NAME)
+			scope_refer(&b->scope, child->operand.id,
+				(struct reference){.operand = fn->noperands,
+					.at = child->at,
+					.required = is_branch(b)});
+		ARENA_PUSH(b->arena, fn->operands, fn->noperands, b->operands_cap, child->operand);
 	}
 	return first;
 }
@@ -61,7 +62,7 @@ void build_group(struct build *b, enum operand_kind kind, uint32_t n, struct spa
 void build_constant(struct build *b)
 {
 	if (!b->muted && top(b)->is_parenthesised && build_op(b) == OP_call)
-		build_group(b, OPERAND_TUPLE, 1, top(b)->operand.at);
+		build_group(b, OPERAND_TUPLE, 1, top(b)->at);
 }
 
 void build_sink(struct build *b, struct span at)
@@ -157,7 +158,7 @@ void build_add(struct build *b, struct span at)
 
 	b->nstack--;
 	top(b)->operand.imm = (int64_t)((uint64_t)top(b)->operand.imm + offset);
-	top(b)->operand.at = at;
+	top(b)->at = at;
 }
 
 void build_pair(struct build *b, struct span at)
@@ -170,7 +171,7 @@ void build_negated(struct build *b, struct span at)
 	if (b->muted)
 		return;
 	top(b)->operand.negated = true;
-	top(b)->operand.at = at;
+	top(b)->at = at;
 }
 
 /* var[imm] is [var+imm]; var[r+imm] keeps both. */

@@ -55,16 +55,11 @@ static void skip_blanks(struct walk *w)
 	w->p = behind_blanks(w->p);
 }
 
-static inline struct span span_of(const struct walk *w, const char *begin, const char *end)
+static struct span span_from(const struct walk *w, const char *begin)
 {
 	const char *text = w->b->lexer.text;
 
-	return (struct span){(uint32_t)(begin - text), (uint32_t)(end - text)};
-}
-
-static struct span span_from(const struct walk *w, const char *begin)
-{
-	return span_of(w, begin, w->p);
+	return (struct span){(uint32_t)(begin - text), (uint32_t)(w->p - text)};
 }
 
 static struct span word(struct walk *w)
@@ -101,7 +96,7 @@ static inline const char *numbered_register(
 
 	if (reg == NONE)
 		return NULL;
-	*o = (struct operand){.kind = OPERAND_REG, .id = reg, .at = span_of(w, p, p + n)};
+	*o = (struct operand){.kind = OPERAND_REG, .id = reg};
 	return p + n;
 }
 
@@ -123,14 +118,14 @@ static inline const char *sibling_register(
 		return NULL;
 	const char *end = p + front->sibling.size;
 
-	*o = (struct operand){.kind = OPERAND_REG, .id = reg, .at = span_of(w, p, end)};
+	*o = (struct operand){.kind = OPERAND_REG, .id = reg};
 	return end;
 }
 
 enum { SHORT_DECIMAL = 18 }; /* digits: fit into 63 bits */
 
 /* Most numbers are short and decimal. */
-static inline const char *short_decimal(const struct walk *w, const char *begin, struct operand *o)
+static inline const char *short_decimal(const char *begin, struct operand *o)
 {
 	const char *digits = begin + (*begin == '-'), *p = digits;
 	int64_t value = 0;
@@ -141,8 +136,7 @@ static inline const char *short_decimal(const struct walk *w, const char *begin,
 		return NULL;
 	*o = (struct operand){.kind = OPERAND_IMM,
 		.id = NONE,
-		.imm = digits == begin ? value : -value,
-		.at = span_of(w, begin, p)};
+		.imm = digits == begin ? value : -value};
 	return p;
 }
 
@@ -156,7 +150,7 @@ static void push(struct build *b, const struct operand *o)
 static void number(struct walk *w)
 {
 	struct operand known;
-	const char *begin = w->p, *end = short_decimal(w, begin, &known);
+	const char *begin = w->p, *end = short_decimal(begin, &known);
 
 	if (end) {
 		push(w->b, &known);
@@ -222,7 +216,7 @@ static inline const char *other_operand(
 	const char *end = numbered_register(w, p, &name, o);
 
 	if (!end)
-		return short_decimal(w, p, o);
+		return short_decimal(p, o);
 	if (front) {
 		front->sibling = sibling_of(p, (size_t)(end - p), name.number, w->b->lexer.end);
 		front->prefix = scope_prefix_place(&w->b->scope, name.prefix);

@@ -49,6 +49,7 @@ struct prefix { /* of a range, as an integer (numbered_name.h); 0: a free place 
 struct reference { /* a name that a label may still settle */
 	uint32_t local, previous;
 	uint32_t operand;	/* in function->operands, or NONE: */
+	struct span at;		/* of that operand */
 	uint32_t table, entry;	/* in function->tables[table].v */
 	bool settled, required; /* required: it must be a label (a branch's target) */
 };

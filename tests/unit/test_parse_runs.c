@@ -28,8 +28,7 @@ static char *dump_body(const struct function *fn)
 			fn->insns[i].opcode_at.begin, fn->insns[i].opcode_at.end,
 			fn->insns[i].insert_at);
 	for (uint32_t i = 0; i < fn->noperands; i++)
-		fprintf(out, "%u-%u %u %u\n", fn->operands[i].at.begin, fn->operands[i].at.end,
-			fn->operands[i].kind, fn->operands[i].id);
+		fprintf(out, "%u %u\n", fn->operands[i].kind, fn->operands[i].id);
 	for (uint32_t i = 0; i < fn->nregs; i++)
 		fprintf(out, "%u %u\n", fn->regs[i].type, fn->regs[i].vector);
 	fclose(out);
