@@ -19,6 +19,9 @@ void misplaced_prepare(
 	scene_demands(scene, flow, &search->demands, &search->n);
 	ways_build(scene, &search->ways);
 	search->scratch = bits_new(scene->arena, scene->points.graph.n + 1);
+	search->before = bits_new(scene->arena, scene->points.graph.n + 1);
+	search->behind = bits_new(scene->arena, scene->points.graph.n + 1);
+	search->near = NONE;
 	search->on_way = ARENA_NEW(scene->arena, struct bits, search->n + 1);
 }
 
@@ -141,29 +144,37 @@ static bool before_wait(struct misplaced_search *search, uint32_t insn, const st
 	return false;
 }
 
+/* From near a release the fence is come to just where the release is from the fence, backwards: so two
+ * searches do for all releases and acquires. */
+static void find_near(struct misplaced_search *search, uint32_t insn)
+{
+	if (search->near == insn)
+		return;
+	search->near = insn;
+	ways_nearby(&search->ways, insn, true, search->before);
+	ways_nearby(&search->ways, insn, false, search->behind);
+}
+
 static bool behind_release(
 	struct misplaced_search *search, uint32_t insn, const struct demand *demand)
 {
-	for (uint32_t i = 0; i < demand->nsinks; i++) {
-		if (!ways_is_release(search->scene->unit, demand->sinks[i]))
-			continue;
-		ways_nearby(&search->ways, demand->sinks[i], false, search->scratch);
-		if (bits_has(search->scratch, insn))
+	find_near(search, insn);
+	for (uint32_t i = 0; i < demand->nsinks; i++)
+		if (ways_is_release(search->scene->unit, demand->sinks[i]) &&
+			bits_has(search->before, demand->sinks[i]))
 			return true;
-	}
 	return false;
 }
 
 static bool before_acquire(
 	struct misplaced_search *search, uint32_t insn, const struct demand *demand)
 {
+	find_near(search, insn);
 	for (uint32_t i = 0; i < demand->nedges; i++) {
 		const struct edge *edge = &search->flow->edges[demand->edges[i]];
 
-		if (!edge->foreign || edge->acquire == NONE)
-			continue;
-		ways_nearby(&search->ways, edge->acquire, true, search->scratch);
-		if (bits_has(search->scratch, insn))
+		if (edge->foreign && edge->acquire != NONE &&
+			bits_has(search->behind, edge->acquire))
 			return true;
 	}
 	return false;
