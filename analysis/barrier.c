@@ -293,6 +293,34 @@ static void meet_all(struct walk *w, const struct sites *x, const struct sites *
 	}
 }
 
+#define ARMS_LOOKED_AT 64 /* blocks */
+
+/* Some arm of the block may have a site: mostly one sees soon that none has, and need not know whether
+ * threads part there. */
+static bool arms_may_meet(struct walk *w, uint32_t b)
+{
+	const struct cfg *cfg = &w->unit->cfg;
+	uint32_t top = 0, n = 0;
+
+	w->round++;
+	w->stack[top++] = b;
+	while (top) {
+		struct ids succ = cfg->blocks[w->stack[--top]].succ;
+
+		for (uint32_t i = 0; i < succ.n; i++) {
+			uint32_t to = succ.v[i];
+
+			if (to == cfg->blocks[b].ipdom || w->stamp[to] == w->round)
+				continue;
+			if (w->first_in[to] != NONE || ++n > ARMS_LOOKED_AT)
+				return true;
+			w->stamp[to] = w->round;
+			w->stack[top++] = to;
+		}
+	}
+	return false;
+}
+
 static void diverge(struct walk *w, uint32_t b, struct bits todo)
 {
 	const struct block *block = &w->unit->cfg.blocks[b];
@@ -417,9 +445,12 @@ void barrier_meet(struct unit *unit, struct barrier_group *group)
 		w.first_in[b] = NONE;
 	for (uint32_t i = group->n; i-- > 0;)
 		w.first_in[cfg->block_of[group->insns[i]]] = i;
-	for (uint32_t b = 0; b < cfg->n && !budget_spent(unit->budget); b++)
+	for (uint32_t b = 0; b < cfg->n && !budget_spent(unit->budget); b++) {
+		if (cfg->blocks[b].succ.n < 2 || !arms_may_meet(&w, b))
+			continue;
 		if (parts(unit, b, true))
 			diverge(&w, b, todo);
+	}
 	for (uint32_t i = 0; i < group->n; i++) {
 		if (!divides(&w, i))
 			continue;

@@ -224,8 +224,17 @@ static void list_facts(struct collector *c, const uint8_t *spaces)
 	facts->first_of[n] = facts->n;
 }
 
+uint32_t facts_crossed(const struct fact *fact)
+{
+	if (fact->form == FORM_PENDING)
+		return fact->sibling[FORM_ARRIVED];
+	return fact->form == FORM_FENCED ? fact->sibling[FORM_WEAK] : NONE;
+}
+
 static void sort_facts(struct arena *arena, struct facts *facts)
 {
+	facts->next2 = bits_new(arena, facts->n);
+	facts->far = bits_new(arena, facts->n);
 	facts->inflight = bits_new(arena, facts->n);
 	facts->spare = bits_new(arena, facts->n);
 	facts->shared = bits_new(arena, facts->n);
@@ -233,6 +242,10 @@ static void sort_facts(struct arena *arena, struct facts *facts)
 	for (uint32_t f = 0; f < facts->n; f++) {
 		const struct fact *fact = &facts->v[f];
 
+		uint32_t crossed = facts_crossed(fact);
+
+		if (crossed != NONE)
+			bits_set(crossed == f + 2 ? facts->next2 : facts->far, f);
 		facts->fenced |= fact->form == FORM_FENCED;
 		if (fact->form == FORM_INFLIGHT)
 			bits_set(facts->inflight, f);

@@ -44,11 +44,15 @@ struct facts {
 	bool too_many;               /* even the groups are too many: there are no facts */
 	struct bits inflight; /* facts of that form */
 	struct bits spare;    /* facts that never make an edge: INFLIGHT, FENCED */
+	struct bits next2;    /* of those whose form changes on the way to another CTA, whose new one is two further on */
+	struct bits far;      /* and the others */
 	struct bits shared, global; /* PENDING facts a fence of that width settles in its own CTA */
 	uint64_t pairs_ruled_out;
 	uint32_t assumptions; /* that ruled a pair out */
 };
 
+/* The form that a fact takes beside its own on its way to another CTA, or NONE. */
+uint32_t facts_crossed(const struct fact *);
 /* `crossing`: some hand-off may lead to another CTA. */
 void facts_collect(struct unit *, bool crossing, struct facts *);
 /* The access that stands for a generic access in the facts: itself, or the first of its group. */

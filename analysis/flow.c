@@ -182,16 +182,22 @@ void flow_mark_dirty(struct flow_setup *s, uint32_t block)
 	s->dirty[block / 64] |= UINT64_C(1) << (block % 64);
 }
 
-/* Adds the forms that facts take on their way to another CTA. */
+/* Adds the forms that facts take on their way to another CTA, which take no further ones. */
 static void cross(struct flow_setup *s, struct bits set)
 {
-	for (uint32_t f = bits_next(set, 0); f != NONE; f = bits_next(set, f + 1)) {
-		const struct fact *fact = &s->facts.v[f];
+	uint64_t carried = 0;
 
-		if (fact->form == FORM_PENDING && fact->sibling[FORM_ARRIVED] != NONE)
-			bits_set(set, fact->sibling[FORM_ARRIVED]);
-		if (fact->form == FORM_FENCED && fact->sibling[FORM_WEAK] != NONE)
-			bits_set(set, fact->sibling[FORM_WEAK]);
+	for (uint32_t w = 0; w < set.nwords; w++) {
+		uint64_t next2 = set.words[w] & s->facts.next2.words[w];
+		uint64_t far = set.words[w] & s->facts.far.words[w];
+
+		set.words[w] |= next2 << 2 | carried;
+		carried = next2 >> 62;
+		for (; far; far &= far - 1) {
+			uint32_t f = 64 * w + (uint32_t)__builtin_ctzll(far);
+
+			bits_set(set, facts_crossed(&s->facts.v[f]));
+		}
 	}
 }
 
