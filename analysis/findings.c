@@ -280,6 +280,7 @@ static void set_changes(const struct analysis_view *view, const uint32_t *of_edg
 		struct result_fence fence = {.change = change->change,
 			.kind = change->kind,
 			.behind = change->behind,
+			.half = change->half,
 			.weight = change->weight,
 			.reason = keep_text(change->reason, keep)};
 

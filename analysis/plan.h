@@ -13,6 +13,7 @@ enum change { CHANGE_INSERT, CHANGE_REMOVE, CHANGE_NARROW };
 struct fence_change {
 	uint8_t change;       /* enum change */
 	uint8_t kind;         /* enum fence_kind to write (INSERT, NARROW) */
+	bool half;            /* INSERT: what a fence that is narrowed, `before', does no longer */
 	bool behind;          /* INSERT: it stands behind `before`, on the next line, instead */
 	uint32_t before;      /* INSERT: the instruction it stands before (function->ninsns: before the closing brace); else the fence itself */
 	uint64_t weight;      /* 10^loop depth: estimated executions */

@@ -32,6 +32,7 @@ static void narrow(struct planner *p, const struct fence_report *report)
 		return;
 	plan_emit(p, CHANGE_INSERT, k, (enum fence_kind)report->narrow2, (struct ids){0},
 		"the other half of a narrowed fence");
+	p->plan->changes[p->plan->nchanges - 1].half = true;
 	plan_add_width(p, k, fence_width((enum fence_kind)report->narrow2));
 }
 

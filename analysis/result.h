@@ -37,6 +37,7 @@ struct finding {
 
 struct result_fence {
 	uint8_t change, kind;
+	bool half;         /* INSERT: what `fence', which is narrowed, does no longer */
 	bool behind;       /* INSERT: on a line of its own at `at`, indented as the line before */
 	uint32_t at;       /* offset: insertion point, or begin of the fence changed */
 	struct span fence; /* REMOVE, NARROW: the whole statement */

@@ -2,7 +2,8 @@
 /*
  * Comes in: the results of all roots of a file. Goes out: one list of changes of the text. A callee
  * is part of several roots, each with its own plan for it: insertions add up, because a fence more
- * never opens an edge; a fence is taken away or narrowed only if every root that runs it agrees.
+ * never opens an edge; a fence is taken away or narrowed, and the other half of a narrowed one written, only
+ * if every root that runs it agrees.
  */
 #include "lib/internal.h"
 
@@ -53,6 +54,26 @@ static bool all_agree(
 			return false;
 	}
 	return true;
+}
+
+/* A fence of which one half is written beside it is narrowed itself. */
+static bool is_narrowed(const struct job *job, const struct root *root, const struct result_fence *half)
+{
+	for (uint32_t i = 0; i < root->result.nchanges; i++) {
+		const struct result_fence *fence = &root->result.changes[i];
+
+		if (fence->change == CHANGE_NARROW && fence->fence.begin == half->fence.begin)
+			return all_agree(job, root, fence);
+	}
+	return false;
+}
+
+/* The change is one that all roots can have. */
+static bool is_taken(const struct job *job, const struct root *root, const struct result_fence *fence)
+{
+	if (fence->change == CHANGE_INSERT)
+		return !fence->half || is_narrowed(job, root, fence);
+	return all_agree(job, root, fence);
 }
 
 static int by_place(const void *a, const void *b)
@@ -186,7 +207,7 @@ void combine_roots(struct job *job)
 			struct text_change change = {
 				.module = root->module, .root = i, .fence = *fence};
 
-			if (fence->change != CHANGE_INSERT && !all_agree(job, root, fence))
+			if (!is_taken(job, root, fence))
 				continue;
 			add_fixes(job, &change, i, fence);
 			ARENA_PUSH(&job->keep, changes->v, changes->n, changes->cap, change);
