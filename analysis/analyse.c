@@ -56,7 +56,8 @@ static struct slice text_of(const struct unit *unit, struct span at)
 
 static void note_unknown(struct unit *unit)
 {
-	for (uint32_t k = 0; k < unit->fn->ninsns; k++) {
+	for (uint32_t i = 0; i < unit->cfg.active.n; i++) {
+		uint32_t k = unit->cfg.active.v[i];
 		const struct effect *effect = unit->effects[k];
 
 		if (!effect->known && effect->may_touch_memory && unit->cfg.block_of[k] != NONE)
@@ -81,7 +82,8 @@ static void count(const struct unit *unit, struct kernel_result *result, struct 
 		if (!again && access->proxy == PROXY_ASYNC)
 			result->async++;
 	}
-	for (uint32_t k = 0; k < unit->fn->ninsns; k++) {
+	for (uint32_t i = 0; i < unit->cfg.active.n; i++) {
+		uint32_t k = unit->cfg.active.v[i];
 		uint8_t fence = unit->effects[k]->fence;
 
 		if (fence == FENCE_NONE || fence == FENCE_MBARRIER_INIT)

@@ -19,15 +19,36 @@ void check_report(struct check_list *list, uint8_t rule, uint8_t confidence, uin
 	ARENA_PUSH(list->unit->lasting, list->v, list->n, list->cap, f);
 }
 
-/* A first look: most functions have nothing that these rules are about. */
+static bool may_be_site(const struct effect *e)
+{
+	bool reads = false, writes = false;
+
+	for (uint32_t t = 0; t < e->ntouches; t++) {
+		const struct touch *touch = &e->touches[t];
+
+		reads |= touch->proxy == PROXY_ASYNC && touch->reads && touch->spaces & SPACE_SHARED;
+		writes |= touch->proxy == PROXY_ASYNC && touch->writes && touch->spaces == SPACE_GLOBAL;
+		if (touch->proxy == PROXY_TENSORMAP && touch->writes)
+			return true;
+	}
+	return reads && writes;
+}
+
+/* A first look: most functions have no bulk store, write no tensor map and publish no mbarrier by a
+ * relaxed arrive. */
 static bool has_sites(const struct unit *unit)
 {
-	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
-		if (unit->effects[i]->sync == SYNC_MBAR_INIT || unit->fn->insns[i].op == OP_cp ||
-			unit->fn->insns[i].op == OP_multimem ||
-			unit->fn->insns[i].op == OP_tensormap)
+	bool inits = false, relaxed = false;
+
+	for (uint32_t k = 0; k < unit->cfg.active.n; k++) {
+		const struct effect *e = unit->effects[unit->cfg.active.v[k]];
+
+		inits |= e->sync == SYNC_MBAR_INIT;
+		relaxed |= e->sync == SYNC_CLUSTER_ARRIVE && e->relaxed;
+		if (may_be_site(e))
 			return true;
-	return false;
+	}
+	return inits && relaxed;
 }
 
 /* Calls make nothing of these rules certain, and nothing is assumed of them. */

@@ -242,7 +242,9 @@ static void add_unknown(struct items *items)
 {
 	const struct unit *unit = items->view->unit;
 
-	for (uint32_t k = 0; k < unit->fn->ninsns; k++)
+	for (uint32_t i = 0; i < unit->cfg.active.n; i++) {
+		uint32_t k = unit->cfg.active.v[i];
+
 		if (!unit->effects[k]->known && unit->cfg.block_of[k] != NONE)
 			add(items, (struct item){.rule = RULE_UNKNOWN_INSTRUCTION,
 					   .confidence = CONFIDENCE_LIKELY,
@@ -250,6 +252,7 @@ static void add_unknown(struct items *items)
 					   .async = NONE,
 					   .fence = NONE,
 					   .edge = NONE});
+	}
 }
 
 void items_collect(struct items *items)
