@@ -72,28 +72,33 @@ void totals_add(struct totals *totals, const struct file_result *file)
 		add_finding(totals, result->findings[i]);
 }
 
+/* A terminal must not obey an input. */
+static char without_control(char c)
+{
+	return iscntrl((unsigned char)c) && c != '\t' ? '?' : c;
+}
+
 void print_excerpt(FILE *out, const char *text, size_t size, size_t begin, size_t end,
 	uint32_t line, bool color)
 {
-	size_t from = begin < size ? begin : size, to;
+	enum { MOST = 400, DEEPEST = 350 }; /* initialisers of 500 KB are one line */
+	size_t at = begin < size ? begin : size;
+	const char *before = memrchr(text, '\n', at);
+	size_t from = before ? (size_t)(before + 1 - text) : 0, to = from;
+	char shown[MOST];
 
-	while (from && text[from - 1] != '\n')
-		from--;
-	for (to = from; to < size && text[to] != '\n' && text[to] != '\r';)
-		to++;
-	size_t shown = to - from > 400 ? 400 : to - from; /* initialisers of 500 KB are one line */
-
-	if (begin - from > 350)
+	if (begin - from > DEEPEST)
 		return;
-	fprintf(out, "%6u | ", line);
-	for (size_t i = from; i < from + shown; i++) /* a terminal must not obey an input */
-		fputc(iscntrl((unsigned char)text[i]) && text[i] != '\t' ? '?' : text[i], out);
-	fprintf(out, "\n       | ");
+	for (; to < size && to - from < MOST && text[to] != '\n' && text[to] != '\r'; to++)
+		shown[to - from] = without_control(text[to]);
+	fprintf(out, "%6u | %.*s\n       | ", line, (int)(to - from), shown);
 	for (size_t i = from; i < begin; i++)
-		fputc(text[i] == '\t' ? '\t' : ' ', out);
+		shown[i - from] = text[i] == '\t' ? '\t' : ' ';
+	fwrite(shown, 1, begin - from, out);
 	fputs(color ? GREEN "^" : "^", out);
-	for (size_t i = begin + 1; i < end && i < to && i < from + shown; i++)
-		fputc('~', out);
+	end = end < to ? end : to;
+	if (end > begin + 1)
+		fwrite(memset(shown, '~', end - begin - 1), 1, end - begin - 1, out);
 	fputs(color ? PLAIN "\n" : "\n", out);
 }
 
