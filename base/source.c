@@ -125,20 +125,34 @@ void source_free(struct source *source)
 	*source = (struct source){0};
 }
 
+enum { LINE = 32 }; /* bytes, of those of ordinary PTX */
+
+static uint32_t *more_lines(uint32_t *lines, size_t *cap)
+{
+	uint32_t *more = realloc(lines, 2 * *cap * sizeof(*lines));
+
+	*cap *= 2;
+	if (!more)
+		free(lines);
+	return more;
+}
+
 /* Without memory for the table there is one line: places are wrong then, nothing else. */
 static void build_lines(struct source *source)
 {
 	const char *end = source->text + source->size;
-	uint32_t n = 1;
+	size_t cap = source->size / LINE + 1;
+	uint32_t *lines = malloc(cap * sizeof(*lines)), n = 0;
 
-	for (const char *p = source->text; (p = memchr(p, '\n', (size_t)(end - p))); p++)
-		n++;
-	source->line_at = calloc(n, sizeof(*source->line_at));
-	if (!source->line_at)
-		return;
-	source->nlines = 1;
-	for (const char *p = source->text; (p = memchr(p, '\n', (size_t)(end - p))); p++)
-		source->line_at[source->nlines++] = (uint32_t)(p + 1 - source->text);
+	for (const char *p = source->text; lines && p; n++) {
+		lines = n < cap ? lines : more_lines(lines, &cap);
+		if (lines)
+			lines[n] = (uint32_t)(p - source->text);
+		p = memchr(p, '\n', (size_t)(end - p));
+		p = p ? p + 1 : NULL;
+	}
+	source->line_at = lines;
+	source->nlines = lines ? n : 0;
 }
 
 uint32_t source_line(struct source *source, uint32_t offset)

@@ -67,6 +67,23 @@ static void test_source_refuses(void **state)
 	unlink(path);
 }
 
+static void test_source_finds_lines_that_are_short(void **state)
+{
+	enum { LINES = 5000 };
+	struct source source;
+	struct diags diags = {0};
+	char text[2 * LINES];
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	for (uint32_t i = 0; i < LINES; i++)
+		text[2 * i + i % 2] = '\n';
+	assert_true(source_copy(&source, "text", text, sizeof(text), &diags));
+	for (uint32_t at = 0, line = 1; at < sizeof(text); line += text[at++] == '\n')
+		assert_int_equal(source_line(&source, at), line);
+	source_free(&source);
+}
+
 static void test_source_reads_pipes_and_empty_files(void **state)
 {
 	struct source source;
@@ -312,6 +329,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_source_places),
 		cmocka_unit_test(test_source_refuses),
+		cmocka_unit_test(test_source_finds_lines_that_are_short),
 		cmocka_unit_test(test_source_reads_pipes_and_empty_files),
 		cmocka_unit_test(test_names_are_equal_iff_texts_are),
 		cmocka_unit_test(test_names_of_labels_are_equal_iff_texts_are),
