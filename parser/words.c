@@ -104,9 +104,11 @@ static const struct word specials[] = {
 
 static int compare(const char *text, size_t size, const char *word)
 {
-	int order = strncmp(text, word, size);
+	size_t i = 0;
 
-	return order ? order : word[size] ? -1 : 0;
+	while (i < size && text[i] == word[i] && word[i])
+		i++;
+	return i == size ? -(word[i] != '\0') : (unsigned char)text[i] - (unsigned char)word[i];
 }
 
 static int word_find(const struct word *words, size_t n, const char *text, size_t size, int none)
