@@ -7,6 +7,7 @@
  * accepts too (a test compares the two).
  */
 #include "lexer/lexer.h"
+#include "lexer/numbered_name.h"
 #include "parser/ptx.tab.h"
 #include "parser/words.h"
 
@@ -34,6 +35,23 @@
 	exponent = [eE][+-]?[0-9]+;
 	floating = [0-9]+ "." [0-9]* exponent? | "." [0-9]+ exponent? | [0-9]+ exponent | exact;
 	hint    = "//" inline* "fencepost:";
+
+	/* of whole statements */
+	not_war = "W" | "WA" | ("W" (follow \ "A") | "WA" (follow \ "R")) follow*;
+	plain_name = [A-VX-Za-z] follow* | not_war | [_$%] follow+;
+	dots    = dotword*;
+	special = "%" follow+ ("." [a-z0-9]+)?;
+	num     = "-"? decimal | "-"? hexa | exact;
+	plain   = special | num;
+	element = plain | plain_name | "_";
+	list    = "{" blank* element (blank* "," blank* element)* blank* "}";
+	address = "[" blank* plain_name (blank* "+" blank* "-"? (decimal | hexa))?
+		(blank* "," blank* (element | list))* blank* "]";
+	pair    = "%" follow+ "|" "%" follow+;
+	free    = plain | pair | "!" special | address | list;
+	frees   = free (blank* "," blank* free)*;
+	operand = element | plain_name "|" plain_name | "!" plain_name | address | list;
+	operands = operand (blank* "," blank* operand)*;
 */
 
 static const char *skip_ascii_line(const char *p)
@@ -275,6 +293,58 @@ static bool may_go_on(const char *p)
 	}
 }
 
+/* The end of `{%f17, %f16, ...}` that begins at p; NULL: something else, or blanks of other kinds. */
+static const char *numbered_list(const struct lexer *lx, const char *p)
+{
+	struct sibling front = {.size = 0};
+	struct numbered_name name;
+	uint32_t number;
+
+	do {
+		for (p++; *p == ' '; p++)
+			;
+		if (sibling_read(&front, p, lx->end, &number)) {
+			p += front.size;
+			continue;
+		}
+		size_t n = *p == '%' ? numbered_name_read(p, &name) : 0;
+
+		if (n == 0 || (p[n] != ',' && p[n] != '}'))
+			return NULL;
+		front = sibling_of(p, n, name.number, lx->end);
+		p += n;
+	} while (*p == ',');
+	return p + 1;
+}
+
+/* The end of a `wgmma` whose first operand is such a list: a third of a Hopper kernel's bytes are these lists,
+ * which cost several times as much in the states of scan_run. NULL: scan_run knows. */
+static const char *scan_listed(const struct lexer *lx, const char *p)
+{
+	const char *marker;
+	/*!re2c
+		"wgmma" dotword+ blank+ / "{"	{ goto list; }
+		*				{ return NULL; }
+	*/
+list:
+	p = numbered_list(lx, p);
+	if (!p)
+		return NULL;
+	/*!re2c
+		(blank* "," blank* operands)? blank* ";" { return p; }
+		*				{ return NULL; }
+	*/
+}
+
+/* What the opcode of a whole instruction leaves in `seen`. */
+static uint32_t seen_in(const char *p)
+{
+	if (*p == '@')
+		p += strcspn(p, " \t\r\n\f");
+	p += strspn(p, " \t\r\n\f");
+	return lexer_classify(p, strcspn(p, " \t\r\n\f;"));
+}
+
 /*
  * The longest stretch of ordinary statements from here on, or NULL: labels, .loc, declared registers and call parameters, and instructions whose operands are names, numbers, addresses, lists.
  * A `mov` of a bare name may take a function's address, so that one is left to the grammar. Blocks are
@@ -283,30 +353,20 @@ static bool may_go_on(const char *p)
  */
 static const char *scan_run(struct lexer *lx)
 {
-	const char *p = lx->cursor, *marker, *begin, *last = NULL;
+	const char *p = lx->cursor, *marker, *begin, *listed, *last = NULL;
 	struct lexer_counts n = {0}, taken = {0};
-	uint32_t depth = 0;
+	uint32_t depth = 0, seen;
 	bool blocks = false;
 
 	lx->run_has_block = false;
 again:
 	begin = p;
+	listed = *p == 'w' ? scan_listed(lx, p) : NULL;
+	if (listed) {
+		p = listed;
+		goto told_by_text;
+	}
 	/*!re2c
-		not_war = "W" | "WA" | ("W" (follow \ "A") | "WA" (follow \ "R")) follow*;
-		plain_name = [A-VX-Za-z] follow* | not_war | [_$%] follow+;
-		dots    = dotword*;
-		special = "%" follow+ ("." [a-z0-9]+)?;
-		num     = "-"? decimal | "-"? hexa | exact;
-		plain   = special | num;
-		element = plain | plain_name | "_";
-		list    = "{" blank* element (blank* "," blank* element)* blank* "}";
-		address = "[" blank* plain_name (blank* "+" blank* "-"? (decimal | hexa))?
-			(blank* "," blank* (element | list))* blank* "]";
-		pair    = "%" follow+ "|" "%" follow+;
-		free    = plain | pair | "!" special | address | list;
-		frees   = free (blank* "," blank* free)*;
-		operand = element | plain_name "|" plain_name | "!" plain_name | address | list;
-		operands = operand (blank* "," blank* operand)*;
 		guard   = "@" "!"? plain_name blank+;
 		place   = decimal blank+ decimal blank+ decimal;
 		word    = [a-z] [a-z0-9_]*;
@@ -391,22 +451,15 @@ again:
 						goto instruction;
 					}
 		guard? word dots (blank+ operands)? blank* ";"
-					{
-						const char *q = begin;
-
-						if (*q == '@')
-							q += strcspn(q, " \t\r\n\f");
-						q += strspn(q, " \t\r\n\f");
-						uint32_t seen = lexer_classify(q, strcspn(q, " \t\r\n\f;"));
-
-						lx->seen |= seen;
-						if (seen & SEEN_UNKNOWN)
-							goto out;
-						n.memory += (seen & SEEN_MEMORY) != 0;
-						goto instruction;
-					}
+					{ goto told_by_text; }
 		*			{ goto out; }
 	*/
+told_by_text:
+	seen = seen_in(begin);
+	lx->seen |= seen;
+	if (seen & SEEN_UNKNOWN)
+		goto out;
+	n.memory += (seen & SEEN_MEMORY) != 0;
 instruction:
 	n.instructions++;
 matched:

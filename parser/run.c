@@ -6,7 +6,7 @@
  * bison's tables cost several times what the walk does.
  */
 #include "parser/build.h"
-#include "parser/numbered_name.h"
+#include "lexer/numbered_name.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "parser/ir.h"
-#include "parser/numbered_name.h"
+#include "lexer/numbered_name.h"
 
 enum binding_kind { BINDING_REG, BINDING_RANGE, BINDING_SYMBOL };
 

@@ -140,6 +140,48 @@ static bool accepts(struct source *source,
 	return ok;
 }
 
+/* Lists of wgmma are passed over by their texts: as elsewhere, and refused as elsewhere. */
+static void test_parse_runs_read_lists_of_wgmma(void **state)
+{
+	static const char *const lists[] = {"{%f17, %f16, %f15}", "{%f17,%f16,  %f15 }", "{ %f17, %f1 , %f2, %f3}",
+		"{%f1,\t%f2,\n%f3}", "{%f1, %f2, %f3, 5, %f4}", "{%f1, %f2, a, %f4}", "{%f1, %f2, %f3.x}", "{%f01, %f02}",
+		"{%f10, %f11, %r1}", "{%f1, %f1, %f1}", "{%f1}", "{%f123456789, %f123456788}", "{%f1, %f2, %f3 /* */}",
+		"{}", "{%f1, }", "{%f1, %f2 %f3}", "{%f1, %f2, %f3, {%f4}}", "{%f1, %f2, %f3", "%f1, %f2}", "{%f1,, %f2}",
+		"{%f1, %f2, %f3$}", "{%f1, %f2, %f3;}", "{%f1, %f2, f3}", "{%f1, %f2, %f3|%f4}"};
+	static const char *const rests[] = {", %rd1, %rd2, 1, 1, 1;", ";", " ,  {%r1, %r2}, %rd2 ;", ", [%rd1];", "",
+		", ;", "; }", " x;", ", %rd1, %rd2, 1, 1, 1"};
+	static const char *const opcodes[] = {"wgmma.mma_async.sync.aligned", "wgmma.x::y.z", "wgmma", "wgmmx.a",
+		"@%p1 wgmma.mma_async", "wgmma.mma_async .x", "w.x", "wgmma..x", "wgmma.x:y"};
+	enum { LISTS = sizeof(lists) / sizeof(*lists), RESTS = sizeof(rests) / sizeof(*rests),
+		OPCODES = sizeof(opcodes) / sizeof(*opcodes) };
+	uint32_t accepted = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < LISTS * RESTS * OPCODES; i++) {
+		char text[600];
+		int n = snprintf(text, sizeof(text), HEAD ".entry k()\n{.reg .f32 %%f<18>, %%f123456789, %%f123456788, a, f3;"
+			".reg .b32 %%r<3>; .reg .b64 %%rd<3>; .reg .pred %%p<2>;\n%s %s%s\nret;\n}\n",
+			opcodes[i % OPCODES], lists[i / OPCODES % LISTS], rests[i / OPCODES / LISTS]);
+		struct diags diags = {0};
+		struct source source;
+
+		assert_true(source_copy(&source, "text", text, (size_t)n, &diags));
+		bool ok = accepts(&source, accepts_fast);
+
+		if (ok != accepts(&source, parse_modules_by_tokens))
+			fail_msg("%s", text);
+		source_free(&source);
+		if (!ok)
+			continue;
+		struct run *run = parse(text, (size_t)n);
+
+		compare_bodies(&run->modules.v[0], 0);
+		run_end(run);
+		accepted++;
+	}
+	assert_true(accepted > 100);
+}
+
 /* Takes each file as it is and with one byte changed at many places: both ways of reading agree. */
 static void test_parse_runs_agree_with_the_grammar(void **state)
 {
@@ -171,6 +213,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse_runs_build_what_the_grammar_builds),
+		cmocka_unit_test(test_parse_runs_read_lists_of_wgmma),
 		cmocka_unit_test(test_parse_runs_agree_with_the_grammar),
 	};
 
