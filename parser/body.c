@@ -240,7 +240,7 @@ static struct opcode_entry split(struct build *b, struct slice text)
 	return entry;
 }
 
-static uint32_t opcode_entry(struct build *b, struct slice text)
+static uint32_t opcode_by_name(struct build *b, struct slice text)
 {
 	uint32_t name = name_id(b, text);
 	uint32_t known = names_mark(b->names, name, NAMES_OPCODE);
@@ -253,6 +253,20 @@ static uint32_t opcode_entry(struct build *b, struct slice text)
 	ARENA_PUSH(b->arena, b->opcodes, b->nopcodes, b->opcodes_cap, entry);
 	names_set_mark(b->names, name, NAMES_OPCODE, index);
 	return index;
+}
+
+/* A few dozen spellings make up a body. */
+static uint32_t opcode_entry(struct build *b, struct slice text)
+{
+	const unsigned char *bytes = (const unsigned char *)text.text;
+	size_t hash = text.size + 5u * bytes[0] + 11u * bytes[text.size / 2] + 23u * bytes[text.size / 4] +
+		      47u * bytes[text.size - 1];
+	struct opcode_memo *memo = &b->memo[hash % OPCODE_MEMOS];
+
+	if (memo->size != text.size || memcmp(memo->text, text.text, text.size) != 0)
+		*memo = (struct opcode_memo){
+			text.text, (uint32_t)text.size, opcode_by_name(b, text)};
+	return memo->entry;
 }
 
 static void see(struct build *b, uint32_t seen)

@@ -51,6 +51,13 @@ struct opcode_entry { /* one spelling of an opcode, looked up once per function 
 	const uint16_t *mods;
 };
 
+enum { OPCODE_MEMOS = 128 };
+
+struct opcode_memo { /* the entry of a spelling that was looked up lately; size 0: none */
+	const char *text;
+	uint32_t size, entry;
+};
+
 struct build {
 	struct lexer lexer;
 	struct source *source;
@@ -89,6 +96,7 @@ struct build {
 	uint32_t operands_cap, insns_cap, symbols_cap_fn, tables_cap, locs_cap, pragmas_cap;
 	struct opcode_entry *opcodes;
 	uint32_t nopcodes, opcodes_cap;
+	struct opcode_memo memo[OPCODE_MEMOS];
 	uint32_t opcode; /* entry of the instruction at hand */
 	uint16_t *extra; /* modifiers that stand apart: `add .u32` */
 	uint32_t nextra, extra_cap;

@@ -55,11 +55,16 @@ static void skip_blanks(struct walk *w)
 	w->p = behind_blanks(w->p);
 }
 
-static struct span span_from(const struct walk *w, const char *begin)
+static struct span span_of(const struct walk *w, const char *begin, const char *end)
 {
 	const char *text = w->b->lexer.text;
 
-	return (struct span){(uint32_t)(begin - text), (uint32_t)(w->p - text)};
+	return (struct span){(uint32_t)(begin - text), (uint32_t)(end - text)};
+}
+
+static struct span span_from(const struct walk *w, const char *begin)
+{
+	return span_of(w, begin, w->p);
 }
 
 static struct span word(struct walk *w)
@@ -363,18 +368,21 @@ static void take_back(struct build *b, uint32_t n)
 		push(b, &fn->operands[fn->noperands + i]);
 }
 
-/* The opcode begins at `opcode`; w->p is somewhere in it. */
-static void instruction(struct walk *w, const char *begin, const char *opcode)
+/* The end of an opcode with its modifiers, or of a label's name. */
+static const char *word_end(const char *p)
 {
-	const char *p = w->p;
+	while ((unsigned char)*p > ' ' && *p != ';' && (*p != ':' || p[1] == ':'))
+		p += 1 + (*p == ':');
+	return p;
+}
 
-	while ((unsigned char)*p > ' ' && *p != ';')
-		p++;
-	w->p = p;
-	enum opcode op = build_opcode(w->b, span_from(w, opcode));
+/* From its guard, if it has one, which begins at `begin`, to its semicolon; the opcode stands at w->p, up to `end`. */
+static void instruction(struct walk *w, const char *begin, const char *end)
+{
+	enum opcode op = build_opcode(w->b, span_of(w, w->p, end));
 
 	w->branches = op == OP_bra || op == OP_brx;
-	skip_blanks(w);
+	w->p = behind_blanks(end);
 	uint32_t n = plain_operands(w);
 
 	if (*w->p == ';') {
@@ -483,15 +491,13 @@ static void directive(struct walk *w)
 /* A name with a colon behind it, blanks allowed, is a label. */
 static void label_or_instruction(struct walk *w)
 {
-	const char *begin = w->p;
-	struct span at = word(w);
-	const char *end = w->p;
+	const char *begin = w->p, *end = word_end(begin), *next = behind_blanks(end);
 
-	if (*end != '.' && take(w, ':')) {
-		build_label(w->b, at);
+	if (*next == ':') {
+		w->p = next + 1;
+		build_label(w->b, span_of(w, begin, end));
 	} else {
-		w->p = end;
-		instruction(w, begin, begin);
+		instruction(w, begin, end);
 	}
 }
 
@@ -511,7 +517,7 @@ static void statement(struct walk *w)
 		directive(w);
 	} else if (*w->p == '@') {
 		guard(w);
-		instruction(w, begin, w->p);
+		instruction(w, begin, word_end(w->p));
 	} else {
 		label_or_instruction(w);
 	}

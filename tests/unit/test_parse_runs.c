@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -35,6 +36,26 @@ static char *dump_body(const struct function *fn)
 	return text;
 }
 
+/* The opcode of each instruction, put together again, is what its text says. */
+static void check_opcodes(const struct function *fn)
+{
+	for (uint32_t i = 0; i < fn->ninsns; i++) {
+		const struct insn *insn = &fn->insns[i];
+		char text[200];
+		size_t n = (size_t)snprintf(text, sizeof(text), "%s", opcode_text((enum opcode)insn->op));
+		const char *said = fn->module->source->text + insn->opcode_at.begin;
+		size_t size = insn->opcode_at.end - insn->opcode_at.begin;
+
+		for (uint32_t j = 0; j < insn->nmods; j++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, ".%s",
+				modifier_text((enum modifier)insn->mods[j]));
+		if (insn->op == OP_UNKNOWN || insn_has(insn, MOD_UNKNOWN) || memchr(said, ' ', size))
+			continue;
+		assert_int_equal(n, size);
+		assert_memory_equal(text, said, size);
+	}
+}
+
 static void compare_bodies(const struct module *module, uint32_t index)
 {
 	jmp_buf failed;
@@ -47,6 +68,7 @@ static void compare_bodies(const struct module *module, uint32_t index)
 	arena_init(&arena, &failed);
 	assert_true(parse_function(module, index, &arena, &one, &diags));
 	assert_int_equal(module->functions[index].ninsns, one.ninsns);
+	check_opcodes(&one);
 	char *fast = dump_body(&one);
 
 	assert_true(parse_function_by_tokens(module, index, &arena, &other, &diags));
@@ -90,6 +112,7 @@ static void test_parse_runs_build_what_the_grammar_builds(void **state)
 		"WAIT: WA: W: WARP: bra WAIT; bra WA; bra W; bra WARP; mov.u32 %r1, WARP_SZ;\n"
 		"sub.s32 %r2, {%r1, %r2, %r3, %r4, %r5,%r6 , %r07, %r8, 7, %r1, %r2, %r3, %r9, %r0, %p1, %rd1, "
 		"%r2, %r3, %r10}, {%r5, %r4, %r3, %r2, _, %r1, %r1x, x}, {%r1, %r2, %r3, %r4, %r5}, %r6;\n"
+		"sub.s32 %r1, %r2, %r3; sub.u32 %r1, %r2, %r3; sub.s32 %r1, %r2, %r3;\n"
 		"ret; @done exit;\n.pragma \"used_bytes_mask 1\"; mov.u32 %r3, %r07;trap;}\n";
 	struct run *run = parse(body, sizeof(body) - 1);
 
