@@ -123,26 +123,20 @@ static void add_site(struct walk *w, struct sites *out, uint32_t site)
 	out->v[out->n++] = site;
 }
 
-/* Some thread may not pass it, for its guard. */
-static bool is_skipped(const struct walk *w, uint32_t site)
+bool barrier_skipped(const struct unit *unit, uint32_t insn)
 {
-	const struct unit *unit = w->unit;
-	uint32_t insn = w->group->insns[site];
-
 	return unit->fn->insns[insn].guard != NONE && value_decided(unit->values, insn) != 1;
 }
 
-/* ... while another does. */
-static bool divides(const struct walk *w, uint32_t site)
+bool barrier_divides(struct unit *unit, uint32_t insn)
 {
-	uint32_t insn = w->group->insns[site];
-	struct operand guard = {.kind = OPERAND_REG, .id = w->unit->fn->insns[insn].guard};
+	struct operand guard = {.kind = OPERAND_REG, .id = unit->fn->insns[insn].guard};
 
-	if (!is_skipped(w, site) || value_uniform(w->unit->values, insn, &guard))
+	if (!barrier_skipped(unit, insn) || value_uniform(unit->values, insn, &guard))
 		return false;
-	if (!value_uniform_race_free(w->unit->values, insn, &guard))
+	if (!value_uniform_race_free(unit->values, insn, &guard))
 		return true;
-	w->unit->assumptions |= ASSUME_RACE_FREE;
+	unit->assumptions |= ASSUME_RACE_FREE;
 	return false;
 }
 
@@ -154,7 +148,7 @@ static bool pass_sites(struct walk *w, uint32_t site, struct sites *out)
 
 	for (; site < g->n && w->unit->cfg.block_of[g->insns[site]] == b; site++) {
 		add_site(w, out, site);
-		if (!is_skipped(w, site))
+		if (!barrier_skipped(w->unit, g->insns[site]))
 			return false;
 	}
 	return true;
@@ -452,7 +446,7 @@ void barrier_meet(struct unit *unit, struct barrier_group *group)
 			diverge(&w, b, todo);
 	}
 	for (uint32_t i = 0; i < group->n; i++) {
-		if (!divides(&w, i))
+		if (!barrier_divides(unit, group->insns[i]))
 			continue;
 		struct sites behind = next_of(&w, i);
 

@@ -31,3 +31,7 @@ bool barrier_divergent(const struct unit *, uint32_t block);
 bool barrier_assumed_together(const struct unit *, uint32_t block);
 /* The block ends in an exit under a guard that some threads of the CTA may have and others not. */
 bool barrier_some_leave(struct unit *, uint32_t block);
+/* Some thread of those that come to the barrier may not pass it, for its guard. */
+bool barrier_skipped(const struct unit *, uint32_t insn);
+/* ... while another thread of the CTA does. */
+bool barrier_divides(struct unit *, uint32_t insn);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work in progress of handoff_pair(), shared by handoff.c, pair_barriers.c, barrier_uses.c, pair_mbarriers.c and phases.c; nothing else
- * includes it. */
+/* Work in progress of handoff_pair(), shared by handoff.c, pair_barriers.c, barrier_uses.c, pair_mbarriers.c, pair_exits.c and phases.c;
+ * nothing else includes it. */
 #pragma once
 
 #include "analysis/handoff.h"

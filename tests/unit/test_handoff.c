@@ -35,11 +35,19 @@ static const struct row rows[] = {
 		"1>1 7>7"},
 	{"a barrier under a guard that differs meets what stands behind it",
 		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bar.sync 0;\nbar.sync 0;\nret;",
-		"3>3 3>4 4>3 4>4"},
+		"3>3 3>4 4>3 4>4 5>4"},
 	{"... and that of other threads, which skip one more",
 		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\nsetp.lt.u32 %p2, %r1, 32;\n"
 		"@%p1 bar.sync 0;\n@%p2 bar.sync 0;\nbar.sync 0;\nret;",
-		"4>4 4>5 4>6 5>4 5>5 5>6 6>4 6>5 6>6"},
+		"4>4 4>5 4>6 5>4 5>5 5>6 6>4 6>5 6>6 7>5 7>6"},
+	{"who goes round a barrier leaves one ahead of the others",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra J;\nbar.sync 0;\nJ:\n"
+		"bar.sync 0;\nret;",
+		"4>4 4>6 6>4 6>6 7>6"},
+	{"with one in each arm nobody does",
+		"mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bra A;\nbar.sync 0;\nbra J;\nA:\n"
+		"bar.sync 0;\nJ:\nbar.sync 0;\nret;",
+		"4>4 4>7 7>4 7>7 9>9"},
 	{"under one that is the same for all it meets itself only",
 		"mov.u32 %r1, %ctaid.x;\nsetp.lt.u32 %p1, %r1, 64;\n@%p1 bar.sync 0;\nbar.sync 0;\nret;",
 		"3>3 4>4"},
