@@ -80,25 +80,6 @@ static uint64_t new_in(const struct fact_row *row, const uint64_t *met, uint32_t
 	return row->mask[i] & (own.words[row->word[i]] | foreign.words[row->word[i]]) & ~met[i];
 }
 
-/* The fact of word i, or another form of it, was not met: all of them are one edge. */
-static bool any_form_new(const struct flow_setup *s, const struct fact_row *row, const uint64_t *met,
-	uint32_t i, uint32_t fact, struct bits own, struct bits foreign)
-{
-	for (uint32_t form = 0; form < FORM_COUNT; form++) {
-		uint32_t f = s->facts.v[fact].sibling[form], k = i;
-
-		if (f == NONE)
-			continue;
-		while (k && row->word[k] > f / 64)
-			k--;
-		while (k + 1 < row->n && row->word[k] < f / 64)
-			k++;
-		if (row->word[k] == f / 64 && new_in(row, met, k, own, foreign) >> (f % 64) & 1)
-			return true;
-	}
-	return false;
-}
-
 static void note_meeting(void *data, uint32_t access, struct bits own, struct bits foreign)
 {
 	struct meetings *m = data;
@@ -109,9 +90,8 @@ static void note_meeting(void *data, uint32_t access, struct bits own, struct bi
 		uint32_t w = row->word[i];
 		uint64_t hit = row->mask[i] & (own.words[w] | foreign.words[w]);
 
-		if (met && m->anew && !m->s->facts.fenced)
+		if (met && m->anew)
 			hit = new_in(row, met, i, own, foreign);
-
 		for (; hit; hit &= hit - 1) {
 			uint32_t bit = (uint32_t)__builtin_ctzll(hit);
 			struct meeting meeting = {
@@ -121,9 +101,6 @@ static void note_meeting(void *data, uint32_t access, struct bits own, struct bi
 				.foreign = foreign.words[w] >> bit & 1,
 			};
 
-			if (met && m->anew &&
-				!any_form_new(m->s, row, met, i, meeting.fact, own, foreign))
-				continue;
 			if (rounds_apart(m->s, access, meeting.fact))
 				continue;
 			if (met && !m->anew)
