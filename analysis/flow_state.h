@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machinery of the proxy flow, shared by its solver (flow.c), the edges (flow_edges.c), the demands
+ * The machinery of the proxy flow, shared by what an event does (flow_step.c), its solver (flow.c), the edges (flow_edges.c), the demands
  * on the planner (demand.c) and the dumps. Nothing outside analysis/ includes it.
  */
 #pragma once
@@ -177,6 +177,11 @@ static inline uint8_t flow_holds_along(const struct flow_setup *s, uint32_t from
 	uint8_t taken = s->taken[from];
 
 	return i == 0 || taken == NO_LITERAL ? taken : s->literals[taken].opposite;
+}
+
+static inline uint32_t flow_opposite(const struct flow_setup *s, uint32_t literal)
+{
+	return literal == NO_LITERAL ? NO_LITERAL : s->literals[literal].opposite;
 }
 
 /* The row into which the i-th edge out of a block leads. */
