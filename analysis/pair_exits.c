@@ -259,6 +259,14 @@ static void count_barrier(const struct unit *unit, struct region *g, const struc
 		*n += s->full ? 1 : UINT64_C(1) << 32;
 }
 
+static bool any_counts(const struct handoffs *h)
+{
+	for (uint32_t i = 0; i < h->n; i++)
+		if (counts_who_left(&h->sites[i]))
+			return true;
+	return false;
+}
+
 /* A thread that has left counts as arrived at the barriers that the others still meet: what it left
  * unfenced is pending there. Only exits that a divergent branch parts from such a barrier matter;
  * the other threads had it in their own set when they passed. */
@@ -266,8 +274,10 @@ void pair_exits(struct pairing *p)
 {
 	struct unit *unit = p->unit;
 	const struct cfg *cfg = &unit->cfg;
+
+	if (!any_counts(p->h))
+		return;
 	uint8_t *marks = ARENA_NEW(unit->arena, uint8_t, p->h->n);
-	uint32_t nbarriers = 0;
 	struct region g = {
 		.unit = unit,
 		.stamp = ARENA_NEW(unit->arena, uint32_t, cfg->n),
@@ -281,13 +291,10 @@ void pair_exits(struct pairing *p)
 		const struct sync_site *s = &p->h->sites[i];
 		bool counts = counts_who_left(s);
 
-		nbarriers += counts;
 		g.has_site[s->block] |= counts || s->is_exit;
 		if (counts)
 			count_barrier(unit, &g, s);
 	}
-	if (!nbarriers)
-		return;
 	for (uint32_t i = 0; i < p->h->n && !budget_spent(unit->budget); i++)
 		if (counts_who_left(&p->h->sites[i]) && barrier_divides(unit, p->h->sites[i].insn))
 			pair_guarded(p, &g, p->h->sites[i].block, marks);
