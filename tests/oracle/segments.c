@@ -308,11 +308,13 @@ static void put_watch(struct maker *m, int flag, int count)
 	int l = label(m), t = temp(m);
 	bool relaxed = below(m, 2);
 	put_label(m, l);
-	put(m, "\tld.%s.cta.shared.u32 %%r%d, [flags+%d];", relaxed ? "relaxed" : "acquire", t,
-		4 * flag);
+	struct step *s = put(m, "\tld.%s.cta.shared.u32 %%r%d, [flags+%d];",
+		relaxed ? "relaxed" : "acquire", t, 4 * flag);
 	put(m, "\tsetp.ne.u32 %%q%d, %%r%d, %d;", t, t, count);
 	put(m, "\t@%%q%d bra L%d;", t, l);
-	struct step *s = put(m, relaxed ? "\tfence.acq_rel.cta;" : "\t// all have");
+	struct step *behind = put(m, relaxed ? "\tfence.acq_rel.cta;" : "\t// all have");
+	if (relaxed) /* it is the fence that acquires; else the load, in its last round */
+		s = behind;
 	s->op = OP_MB_WAIT;
 	s->barrier = flag;
 }
