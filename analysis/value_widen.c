@@ -5,34 +5,37 @@
  */
 #include "analysis/value_solver.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 struct constants {
 	int64_t *v;
 	uint32_t n, cap;
 };
 
-/* Puts a constant into an ascending list, once. */
-static void insert(struct arena *arena, struct constants *list, int64_t c)
+/* How many of an ascending list are below v. */
+static uint32_t count_below(const int64_t *list, uint32_t n, int64_t v)
 {
-	uint32_t lo = 0, hi = list->n;
+	uint32_t lo = 0, hi = n;
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (list->v[mid] < c)
+		if (list[mid] < v)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (lo < list->n && list->v[lo] == c)
-		return;
-	ARENA_PUSH(arena, list->v, list->n, list->cap, c);
-	memmove(list->v + lo + 1, list->v + lo, sizeof(*list->v) * (list->n - 1 - lo));
-	list->v[lo] = c;
+	return lo;
 }
 
-/* The constants that the function compares with or masks by: where loops end. */
+static int by_number(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The constants that the function compares with or masks by, ascending: where loops end. */
 static struct constants find_constants(struct values *vs)
 {
 	struct constants list = {0};
@@ -51,9 +54,11 @@ static struct constants find_constants(struct values *vs)
 			const struct operand *o = insn_operand(vs->fn, insn, i);
 
 			if (o->kind == OPERAND_IMM && o->imm >= -VALUE_FAR && o->imm <= VALUE_FAR)
-				insert(vs->arena, &list, o->imm);
+				ARENA_PUSH(vs->arena, list.v, list.n, list.cap, o->imm);
 		}
 	}
+	if (list.n)
+		qsort(list.v, list.n, sizeof(*list.v), by_number);
 	return list;
 }
 
@@ -74,32 +79,16 @@ static void collect_thresholds(struct solver *s)
 /* The least threshold at or above v, or VALUE_FAR * 2. */
 static int64_t threshold_above(const struct solver *s, int64_t v)
 {
-	uint32_t lo = 0, hi = s->nthresholds;
+	uint32_t k = count_below(s->thresholds, s->nthresholds, v);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (s->thresholds[mid] < v)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < s->nthresholds ? s->thresholds[lo] : VALUE_FAR * 2;
+	return k < s->nthresholds ? s->thresholds[k] : VALUE_FAR * 2;
 }
 
 static int64_t threshold_below(const struct solver *s, int64_t v)
 {
-	uint32_t lo = 0, hi = s->nthresholds;
+	uint32_t k = count_below(s->thresholds, s->nthresholds, v + 1);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (s->thresholds[mid] <= v)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? s->thresholds[lo - 1] : -VALUE_FAR * 2;
+	return k ? s->thresholds[k - 1] : -VALUE_FAR * 2;
 }
 
 static int64_t down_to(int64_t v, int64_t from, uint64_t stride)

@@ -144,6 +144,13 @@ def loops(n):
     yield from (f"\tsetp.lt.u32 %p2, %r3, {i};\n\t@%p2 bra L{i};\n" for i in reversed(range(n)))
 
 
+def compares(n):
+    """A loop of n comparisons with a number each: where counters may stop."""
+    yield "L:\n"
+    yield from (f"\tsetp.lt.s32 %p2, %r3, {(n - i) * 5 + 7};\n\t@%p2 add.s32 %r3, %r3, 4;\n" for i in range(n))
+    yield STORE.format(0) + COPY.format(0) + "\t@%p2 bra L;\n"
+
+
 def hints(n):
     """n comments before a label, and as many pairs of stores: one ignored, one switched off."""
     yield "// fencepost: ignore it\n" * n + "L:\n"
@@ -155,7 +162,8 @@ def hints(n):
 # By name: the size of issue, and whether the text stands before the kernel.
 SIZES = {random_branches: 100000, diamonds: 100000, apart: 20000, together: 20000, in_turns: 20000, unknown: 20000,
          pointers: 20000, loads: 20000, barriers: 1000, one_barrier: 1000, bar_sync: 1000, indirect_branch: 10000,
-         initialiser: 50000000, labels: 1000000, chain: 1000000, scopes: 100000, loops: 1000, hints: 100000}
+         initialiser: 50000000, labels: 1000000, chain: 1000000, scopes: 100000, loops: 1000, hints: 100000,
+         compares: 50000}
 
 
 def write(file, make, n):
