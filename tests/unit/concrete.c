@@ -6,6 +6,7 @@
  */
 #include "concrete.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static uint32_t width(const struct insn *insn, uint32_t which, bool *is_signed)
@@ -439,6 +440,20 @@ bool concrete_run(struct concrete *c, uint32_t limit)
 		i++;
 	}
 	return true;
+}
+
+bool concrete_run_fresh(struct concrete *c, uint32_t nregs, uint32_t limit)
+{
+	bool known;
+
+	c->regs = calloc(nregs + 1, sizeof(*c->regs));
+	c->written = calloc(nregs + 1, sizeof(*c->written));
+	known = concrete_run(c, limit);
+	free(c->regs);
+	free(c->written);
+	c->regs = NULL;
+	c->written = NULL;
+	return known;
 }
 
 static void set_result(struct concrete *c, const struct insn *insn, uint64_t v, bool second)

@@ -28,6 +28,8 @@ struct concrete {
 /* Runs until the end or `limit` steps, or until local memory is left, or read before it is written;
  * false: an instruction that it does not know. */
 bool concrete_run(struct concrete *, uint32_t limit);
+/* The same with `nregs` registers of its own, none of them written yet. */
+bool concrete_run_fresh(struct concrete *, uint32_t nregs, uint32_t limit);
 /* Runs lanes that step together (threads of one CTA, warps of 32 in order), until they part at a
  * branch; knows shfl.sync and elect.sync as well. */
 bool concrete_run_together(struct concrete *lanes, uint32_t n, uint32_t limit);

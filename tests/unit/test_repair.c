@@ -344,6 +344,13 @@ static void check(uint64_t round, const char *text, const struct setting *settin
 	fencepost_free(result);
 }
 
+static uint64_t rounds_asked(uint64_t usual)
+{
+	const char *more = getenv("FENCEPOST_ROUNDS");
+
+	return more ? strtoull(more, NULL, 10) : usual;
+}
+
 static void test_repair_is_complete_stable_and_minimal(void **state)
 {
 	static const struct setting by_async[] = {{"placement", "async"}, {NULL, NULL}};
@@ -351,8 +358,7 @@ static void test_repair_is_complete_stable_and_minimal(void **state)
 		{"fix", "missing,misplaced,wide,redundant"}, {NULL, NULL}};
 	static const struct setting strict[] = {{"strict", NULL}, {NULL, NULL}};
 	static struct program p;
-	const char *more = getenv("FENCEPOST_ROUNDS");
-	uint64_t rounds = more ? strtoull(more, NULL, 10) : ROUNDS, with_edges = 0;
+	uint64_t rounds = rounds_asked(ROUNDS), with_edges = 0;
 
 	(void)state;
 	for (uint64_t round = 1; round <= rounds; round++) {
@@ -374,8 +380,7 @@ static void test_kernels_with_one_function_are_stable(void **state)
 	static const struct setting all[] = {
 		{"fix", "missing,misplaced,wide,redundant"}, {NULL, NULL}};
 	static struct program p;
-	const char *more = getenv("FENCEPOST_ROUNDS");
-	uint64_t rounds = more ? strtoull(more, NULL, 10) : ROUNDS / 4;
+	uint64_t rounds = rounds_asked(ROUNDS / 4);
 
 	(void)state;
 	for (uint64_t round = 1; round <= rounds; round++) {

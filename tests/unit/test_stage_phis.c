@@ -145,11 +145,7 @@ static uint32_t check_program(uint64_t seed)
 
 		for (uint32_t i = 0; i < r.n; i++)
 			r.claims[i].has[0] = r.claims[i].has[1] = false;
-		c.regs = calloc(t.unit.fn->nregs + 1, sizeof(*c.regs));
-		c.written = calloc(t.unit.fn->nregs + 1, sizeof(*c.written));
-		assert_true(concrete_run(&c, 2000));
-		free(c.regs);
-		free(c.written);
+		assert_true(concrete_run_fresh(&c, t.unit.fn->nregs, 2000));
 	}
 	free(w);
 	unit_text_free(&t);
@@ -158,8 +154,7 @@ static uint32_t check_program(uint64_t seed)
 
 static void test_stage_phi_multiple_holds(void **state)
 {
-	const char *text = getenv("FENCEPOST_ROUNDS");
-	uint32_t n = text ? (uint32_t)strtoul(text, NULL, 10) : 2000;
+	uint32_t n = writer_rounds(2000);
 	uint32_t claimed = 0;
 
 	(void)state;

@@ -211,11 +211,7 @@ static uint32_t check_program(uint64_t seed)
 
 		for (uint32_t i = 0; i < r.nclaims; i++)
 			r.claims[i].has[0] = r.claims[i].has[1] = false;
-		c.regs = calloc(t.unit.fn->nregs + 1, sizeof(*c.regs));
-		c.written = calloc(t.unit.fn->nregs + 1, sizeof(*c.written));
-		assert_true(concrete_run(&c, 2000));
-		free(c.regs);
-		free(c.written);
+		assert_true(concrete_run_fresh(&c, t.unit.fn->nregs, 2000));
 	}
 	free(w);
 	unit_text_free(&t);
@@ -224,8 +220,7 @@ static uint32_t check_program(uint64_t seed)
 
 static void test_stages_that_differ_never_hold_the_same(void **state)
 {
-	const char *text = getenv("FENCEPOST_ROUNDS");
-	uint32_t n = text ? (uint32_t)strtoul(text, NULL, 10) : 3000;
+	uint32_t n = writer_rounds(3000);
 	uint64_t claimed = 0;
 
 	(void)state;

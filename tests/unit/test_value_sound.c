@@ -129,11 +129,7 @@ static uint32_t check_program(uint64_t seed, uint32_t assume, uint32_t *slots)
 			.other_base = 199936 + 128 * (uint64_t)pick(w, 300),
 			.see = see,
 			.context = &r};
-		c->regs = calloc(t.unit.fn->nregs + 1, sizeof(*c->regs));
-		c->written = calloc(t.unit.fn->nregs + 1, sizeof(*c->written));
-		assert_true(concrete_run(c, 4000));
-		free(c->regs);
-		free(c->written);
+		assert_true(concrete_run_fresh(c, t.unit.fn->nregs, 4000));
 	}
 	check_pairs(&r);
 	free(r.touched);
@@ -143,20 +139,13 @@ static uint32_t check_program(uint64_t seed, uint32_t assume, uint32_t *slots)
 	return r.checked;
 }
 
-static uint32_t rounds(uint32_t usual)
-{
-	const char *text = getenv("FENCEPOST_ROUNDS");
-
-	return text ? (uint32_t)strtoul(text, NULL, 10) : usual;
-}
-
 static void test_value_sets_cover_what_programs_compute(void **state)
 {
 	uint64_t checked = 0;
 	uint32_t slots = 0;
 
 	(void)state;
-	for (uint32_t seed = 1; seed <= rounds(600); seed++)
+	for (uint32_t seed = 1; seed <= writer_rounds(600); seed++)
 		checked += check_program(seed, 0, &slots);
 	assert_true(checked > 100000);
 	assert_true(slots > 100); /* local memory that became registers */
@@ -167,7 +156,7 @@ static void test_value_sets_cover_it_with_assumptions_set_apart(void **state)
 	uint32_t slots = 0;
 
 	(void)state;
-	for (uint32_t seed = 5000; seed < 5000 + rounds(200); seed++)
+	for (uint32_t seed = 5000; seed < 5000 + writer_rounds(200); seed++)
 		check_program(seed, ASSUME_ALL, &slots);
 }
 

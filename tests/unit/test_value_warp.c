@@ -313,8 +313,7 @@ static void check_program(struct run *r, uint64_t seed, uint32_t assume)
 
 static void test_value_of_threads_that_step_together(void **state)
 {
-	const char *text = getenv("FENCEPOST_ROUNDS");
-	uint32_t rounds = text ? (uint32_t)strtoul(text, NULL, 10) : 300;
+	uint32_t rounds = writer_rounds(300);
 	struct run *r = calloc(1, sizeof(*r));
 
 	(void)state;

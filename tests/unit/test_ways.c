@@ -103,11 +103,7 @@ static bool check_program(uint64_t seed)
 			.see = see,
 			.context = &r};
 
-		c.regs = calloc(t.unit.fn->nregs + 1, sizeof(*c.regs));
-		c.written = calloc(t.unit.fn->nregs + 1, sizeof(*c.written));
-		assert_true(concrete_run(&c, 2000));
-		free(c.regs);
-		free(c.written);
+		assert_true(concrete_run_fresh(&c, t.unit.fn->nregs, 2000));
 	}
 	free(w);
 	unit_text_free(&t);
@@ -116,8 +112,7 @@ static bool check_program(uint64_t seed)
 
 static void test_addresses_behind_unrolled_loops_are_covered(void **state)
 {
-	const char *text = getenv("FENCEPOST_ROUNDS");
-	uint32_t n = text ? (uint32_t)strtoul(text, NULL, 10) : 4000, seen = 0;
+	uint32_t n = writer_rounds(4000), seen = 0;
 
 	(void)state;
 	for (uint32_t seed = 1; seed <= n; seed++)

@@ -17,6 +17,8 @@ struct writer {
 	bool apart; /* threads may part: nothing that they do together, one loop at most */
 };
 
+/* How many random programs a test makes: `usual`, or what FENCEPOST_ROUNDS in the environment asks for. */
+uint32_t writer_rounds(uint32_t usual);
 /* One of 0 .. n-1. */
 uint32_t pick(struct writer *, uint32_t n);
 /* Appends; the test fails where the text is full. */
