@@ -326,6 +326,10 @@ static const char *conflict(const struct settings *s)
 	if ((s->in_place || (s->output && s->mode != MODE_MERGE && s->mode != MODE_DUMP)) &&
 		!rewrite)
 		return "-i and -o go with rewriting only";
+	if (s->mode == MODE_MERGE && (s->format == FORMAT_SARIF || s->format == FORMAT_HTML))
+		return "--merge writes JSON only";
+	if (s->mode == MODE_MERGE && s->report)
+		return "--merge writes to standard output, or to -o FILE";
 	if (rewrite && !s->in_place && s->npaths > 1)
 		return "several files need -i, or --check";
 	if ((s->mode == MODE_DUMP || s->mode == MODE_WHY) && s->npaths > 1)

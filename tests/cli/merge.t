@@ -19,3 +19,17 @@ $ ls never.json
 $ echo '{"schema": "fencepost-report/2"}' > bad.json; fencepost --merge bad.json
 2 bad.json: error: no report: expected "schema": "fencepost-report/1" with files and summary
 = 2
+Other forms are not made of what a report holds; nor is another place ignored.
+$ fencepost --merge a.json --format=sarif
+2 fencepost: error: --merge writes JSON only
+2 Try `fencepost --help' for more information.
+= 2
+$ fencepost --merge a.json --format=html -o never.html
+2 fencepost: error: --merge writes JSON only
+2 Try `fencepost --help' for more information.
+= 2
+$ fencepost --merge a.json --report=never.json
+2 fencepost: error: --merge writes to standard output, or to -o FILE
+2 Try `fencepost --help' for more information.
+= 2
+$ fencepost --merge a.json b.json --format=json | cmp - <(fencepost --merge a.json b.json)
