@@ -235,8 +235,8 @@ static bool dump_analysed(struct source *source, struct dump *dump, bool color)
 	fencepost_free(file.result);
 	if (good && dump->settings->mode == MODE_WHY && !dump->pairs) {
 		fprintf(stderr,
-			"%s: error: no generic access of shared or global memory in line %u, or no "
-			"async one in line %u; the generic one's line comes first\n",
+			"%s: error: no kernel has a generic access of shared or global memory in "
+			"line %u and an async one in line %u; the generic one's line comes first\n",
 			source->name, dump->settings->why_generic, dump->settings->why_async);
 		return false;
 	}

@@ -125,7 +125,10 @@ $ fencepost --why=20:25 fenced.ptx
 1 line 25: cp.async.bulk.global.shared::cta.bulk_group: async write of global at *_Z5storePf_param_0, 512 bytes, exact
 1   no edge: the bytes are distinct: different state spaces
 $ fencepost --why=20:21 fenced.ptx
-2 fenced.ptx: error: no generic access of shared or global memory in line 20, or no async one in line 21; the generic one's line comes first
+2 fenced.ptx: error: no kernel has a generic access of shared or global memory in line 20 and an async one in line 21; the generic one's line comes first
+= 2
+$ fencepost --why=25:20 fenced.ptx
+2 fenced.ptx: error: no kernel has a generic access of shared or global memory in line 25 and an async one in line 20; the generic one's line comes first
 = 2
 $ fencepost --why=23:43 unrolled.ptx | sed -n 3p
 1   an edge: the way is line 23, line 24, line 41, line 43; handed over by line 24 to line 41
