@@ -136,6 +136,13 @@ static void count_word(
 	*between = ", ";
 }
 
+static const char *nothing_new(const struct totals *totals)
+{
+	if (totals->broken >= totals->files)
+		return "nothing looked at";
+	return totals->baseline ? "no new findings" : "no findings";
+}
+
 void print_summary(
 	FILE *out, const struct settings *settings, const struct totals *totals, bool color)
 {
@@ -147,7 +154,7 @@ void print_summary(
 	count_word(out, &between, totals->levels[FENCEPOST_WARNING], "warning", "warnings");
 	count_word(out, &between, totals->levels[FENCEPOST_NOTE], "note", "notes");
 	if (!*between)
-		fputs(totals->broken < totals->files ? "no findings" : "nothing looked at", out);
+		fputs(nothing_new(totals), out);
 	between = " in ";
 	count_word(out, &between, totals->kernels, "kernel", "kernels");
 	between = totals->kernels ? " of " : " in ";
@@ -174,6 +181,8 @@ void print_summary(
 		count_word(out, &between, totals->narrowed, "fence narrowed", "fences narrowed");
 		count_word(out, &between, totals->removed, "fence removed", "fences removed");
 		count_word(out, &between, totals->edges_left, "edge left", "edges left");
+		count_word(
+			out, &between, totals->unwritten, "file not written", "files not written");
 	}
 	fputc('\n', out);
 }

@@ -24,6 +24,7 @@ struct totals {
 	uint32_t verdicts[4];
 	uint32_t inserted, removed, narrowed;
 	uint32_t edges_left;
+	uint32_t unwritten; /* files whose PTX is not where it should be */
 	uint32_t levels[3];
 };
 

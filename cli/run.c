@@ -117,6 +117,12 @@ static bool complain(struct run_state *run, const char *error)
 	return false;
 }
 
+static void complain_unwritten(struct run_state *run, const char *error)
+{
+	run->totals.unwritten++;
+	complain(run, error);
+}
+
 /* A report that cannot be written is an error, and on an error nothing is written: the PTX waits
  * for it. Not in many files for what goes to the terminal. */
 static bool waits_for_report(const struct run_state *run)
@@ -166,7 +172,7 @@ static void write_ptx(struct run_state *run, const struct file_result *file, con
 						    file->result->ptx_size, error, sizeof(error));
 
 	if (!good)
-		complain(run, error);
+		complain_unwritten(run, error);
 }
 
 static void release_held(struct run_state *run, bool commit)
@@ -175,7 +181,7 @@ static void release_held(struct run_state *run, bool commit)
 
 	for (uint32_t i = 0; i < run->nheld; i++) {
 		if (commit && !held_commit(&run->held[i], error, sizeof(error)))
-			complain(run, error);
+			complain_unwritten(run, error);
 		held_free(&run->held[i]);
 	}
 	free(run->held);

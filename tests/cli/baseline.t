@@ -2,6 +2,8 @@ A baseline keeps what is known out of the way and shows what is new and what is 
 
 $ fencepost --check -q --strict --write-baseline=b.json --fail-on=none missing.ptx
 $ fencepost --check -q --strict --baseline=b.json missing.ptx
+$ fencepost --check --strict --baseline=b.json missing.ptx | tail -n 1
+1 fencepost: no new findings in 1 kernel of 1 file (verdicts: 1 findings); 1 known from the baseline
 $ sed -n 's/^ .*"rule": "\([a-z-]*\)".*/\1/p' b.json
 1 missing-raw
 Moved lines, other registers, another constant, another folder: still known.

@@ -57,7 +57,7 @@ $ printf '\177ELF\033[31m\n' | fencepost -
 $ fencepost -o nowhere/out.ptx fenced.ptx
 2 fencepost: error: nowhere/out.ptx: cannot write: No such file or directory
 2 fenced.ptx:5: clean: store(float*) (14 instructions, 1 generic, 1 async, 1 fences)
-2 fencepost: no findings in 1 kernel of 1 file (verdicts: 1 clean)
+2 fencepost: no findings in 1 kernel of 1 file (verdicts: 1 clean); 1 file not written
 = 2
 $ fencepost --check --report=nowhere/r.json fenced.ptx
 2 fencepost: error: nowhere/r.json: cannot write: No such file or directory
