@@ -72,7 +72,7 @@ static const struct argp_option options[] = {
 	{"write-baseline", KEY_WRITE_BASELINE, "FILE", 0, "write one", 4},
 	{NULL, 'j', "N", 0, "files at the same time", 4},
 	{"progress", KEY_PROGRESS, NULL, 0, "show it, on a terminal", 4},
-	{NULL, 'q', NULL, 0, "errors only", 4},
+	{NULL, 'q', NULL, 0, "print no findings, only what went wrong", 4},
 	{NULL, 'v', NULL, 0, "say more; twice: all pairs", 4},
 	{"color", KEY_COLOR, "WHEN", 0, "auto|always|never", 4}, {0}};
 
