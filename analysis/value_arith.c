@@ -91,6 +91,8 @@ static struct value convert(const struct operation *op)
 	struct type to = insn_type(op->insn, 0), from = insn_type(op->insn, 1);
 	struct value v = operation_source(op, 0);
 
+	if (insn_has(op->insn, MOD_pack)) /* two numbers or more in one register (ISA 9.7.9.22) */
+		return any(op->bits);
 	if (!from.bits || to.is_float || from.is_float || insn_has(op->insn, MOD_sat))
 		return to.is_float ? any(op->bits) : value_type_range(to);
 	if (v.base != BASE_NUMBER && !range_is_empty(&v)) {
@@ -191,6 +193,16 @@ static struct value carried(const struct operation *op, bool minus)
 	return minus ? range_sub(&v, &carry, op->type.bits) : range_add(&v, &carry, op->type.bits);
 }
 
+static struct value least_or_most(
+	const struct operation *op, const struct value *a, const struct value *b)
+{
+	struct value v = op->insn->op == OP_min ? range_min(a, b) : range_max(a, b);
+	struct value zero = range_constant(0);
+
+	/* .relu: what is below zero becomes zero (ISA 9.7.1) */
+	return insn_has(op->insn, MOD_relu) ? range_max(&v, &zero) : v;
+}
+
 struct value operation_arithmetic(const struct operation *op)
 {
 	struct value a = operation_source(op, 0), b, v;
@@ -274,9 +286,8 @@ struct value operation_arithmetic(const struct operation *op)
 	b = value_in_type(&b, op->type);
 	switch (op->insn->op) {
 	case OP_min:
-		return range_min(&a, &b);
 	case OP_max:
-		return range_max(&a, &b);
+		return least_or_most(op, &a, &b);
 	case OP_div:
 		return range_div(&a, &b);
 	case OP_rem:
