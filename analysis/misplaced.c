@@ -23,6 +23,7 @@ void misplaced_prepare(
 	search->behind = bits_new(scene->arena, scene->points.graph.n + 1);
 	search->near = NONE;
 	search->on_way = ARENA_NEW(scene->arena, struct bits, search->n + 1);
+	search->from = ARENA_NEW(scene->arena, struct bits, search->n + 1);
 }
 
 static bool counts(const struct misplaced_search *search, const struct edge *edge)
@@ -45,7 +46,9 @@ static struct bits way(struct misplaced_search *search, uint32_t d)
 	if (!search->on_way[d].nwords) {
 		search->on_way[d] =
 			bits_new(search->scene->arena, search->scene->points.graph.n + 1);
+		search->from[d] = bits_new(search->scene->arena, search->scene->points.graph.n + 1);
 		ways_of(&search->ways, &search->demands[d], WAY_ANY, search->on_way[d]);
+		bits_copy(search->from[d], search->ways.forward);
 	}
 	return search->on_way[d];
 }
@@ -155,6 +158,18 @@ static void find_near(struct misplaced_search *search, uint32_t insn)
 	ways_nearby(&search->ways, insn, false, search->behind);
 }
 
+/* From the access some ways go through the fence, and meet others that have none. */
+static bool leads_to_way(struct misplaced_search *search, uint32_t insn, uint32_t d)
+{
+	const struct bits on_way = way(search, d);
+
+	if (!bits_has(search->from[d], insn))
+		return false;
+	find_near(search, insn); /* once for all demands */
+	return bits_meet(on_way, search->behind) &&
+	       ways_lead_to(&search->ways, insn, &search->demands[d], on_way);
+}
+
 static bool behind_release(
 	struct misplaced_search *search, uint32_t insn, const struct demand *demand)
 {
@@ -188,13 +203,14 @@ static const char *blame(struct misplaced_search *search, uint32_t insn, uint32_
 		return on_the_way(search, insn, demand);
 	if (before_wait(search, insn, demand))
 		return "before the wait that completes the cp.async";
-	if (!cut_covers(fence_width((enum fence_kind)search->scene->existing[insn]), demand->width))
-		return NULL;
-	if (behind_release(search, insn, demand))
-		return "behind the release: what was handed over there is not covered";
-	if (before_acquire(search, insn, demand))
-		return "before the acquire: what arrives with it is not covered";
-	return NULL;
+	if (cut_covers(
+		    fence_width((enum fence_kind)search->scene->existing[insn]), demand->width)) {
+		if (behind_release(search, insn, demand))
+			return "behind the release: what was handed over there is not covered";
+		if (before_acquire(search, insn, demand))
+			return "before the acquire: what arrives with it is not covered";
+	}
+	return leads_to_way(search, insn, d) ? on_the_way(search, insn, demand) : NULL;
 }
 
 static void fill(struct misplaced_search *search, struct fence_report *report,

@@ -15,6 +15,7 @@ struct misplaced_search {
 	struct ways ways;
 	struct bits scratch;
 	struct bits *on_way; /* by demand; no words: not asked yet */
+	struct bits *from;   /* by demand, filled with them: pending there, behind no sink */
 	struct bits before, behind; /* points near the fence that is judged, if they were asked for */
 	uint32_t near;		    /* that fence; NONE */
 };

@@ -113,6 +113,14 @@ static bool stops(const struct unit *unit, uint32_t insn)
 	return false;
 }
 
+static bool is_source(const struct demand *demand, uint32_t p)
+{
+	for (uint32_t i = 0; i < demand->nsources; i++)
+		if (demand->sources[i] == p)
+			return true;
+	return false;
+}
+
 static void step(struct ways *ways, uint32_t p, bool backwards, struct bits nearby, uint32_t *last)
 {
 	const struct cut_graph *g = &ways->scene->points.graph;
@@ -140,4 +148,24 @@ void ways_nearby(struct ways *ways, uint32_t from, bool backwards, struct bits n
 		if (p != unit->fn->ninsns && (p > unit->fn->ninsns || !stops(unit, p)))
 			step(ways, p, backwards, nearby, &last);
 	}
+}
+
+bool ways_lead_to(struct ways *ways, uint32_t from, const struct demand *demand, struct bits to)
+{
+	const struct unit *unit = ways->scene->unit;
+	uint32_t first = 0, last = 0;
+
+	bits_zero(ways->forward);
+	step(ways, from, false, ways->forward, &last);
+	while (first < last) {
+		uint32_t p = ways->queue[first++];
+
+		if (is_source(demand, p))
+			continue;
+		if (bits_has(to, p))
+			return true;
+		if (p != unit->fn->ninsns && (p > unit->fn->ninsns || !stops(unit, p)))
+			step(ways, p, false, ways->forward, &last);
+	}
+	return false;
 }

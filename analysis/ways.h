@@ -19,4 +19,7 @@ void ways_of(struct ways *, const struct demand *, enum way_end, struct bits on_
 /* Points reached from `from` (not counted itself) forwards or backwards without passing another
  * instruction that hands over, takes over, or is an async access; the one that stops it counts. */
 void ways_nearby(struct ways *, uint32_t from, bool backwards, struct bits nearby);
+/* Some point of a set is reached so from `from`, without coming to an access of the demand again.
+ */
+bool ways_lead_to(struct ways *, uint32_t from, const struct demand *, struct bits to);
 bool ways_is_release(const struct unit *, uint32_t insn);
