@@ -8,6 +8,7 @@
 #include "parser/build.h"
 #include "lexer/numbered_name.h"
 
+#include <endian.h>
 #include <string.h>
 
 struct walk {
@@ -368,21 +369,44 @@ static void take_back(struct build *b, uint32_t n)
 		push(b, &fn->operands[fn->noperands + i]);
 }
 
-/* The end of an opcode with its modifiers, or of a label's name. */
-static const char *word_end(const char *p)
+/* Of eight bytes, marks those that are blanks or `:` or `;`, which differ in their last bit. Only the first mark is
+ * sure: the subtractions may carry from one into bytes behind it. */
+static inline uint64_t marks_of_ends(const char *p)
 {
+	const uint64_t ones = UINT64_C(0x0101010101010101), tops = 0x80 * ones;
+	uint64_t bytes;
+
+	memcpy(&bytes, p, sizeof(bytes));
+	bytes = le64toh(bytes);
+	uint64_t differs = (bytes | ones) ^ ';' * ones;
+
+	return (((bytes - (' ' + 1) * ones) & ~bytes) | ((differs - ones) & ~differs)) & tops;
+}
+
+/* The end of an opcode with its modifiers, or of a label's name. */
+static const char *word_end(const struct walk *w, const char *p)
+{
+	while (w->b->lexer.end - p >= 8) {
+		uint64_t marks = marks_of_ends(p);
+
+		p += marks ? __builtin_ctzll(marks) / 8 : 8;
+		if (marks && (*p != ':' || p[1] != ':'))
+			return p;
+		p += marks ? 2 : 0;
+	}
 	while ((unsigned char)*p > ' ' && *p != ';' && (*p != ':' || p[1] == ':'))
 		p += 1 + (*p == ':');
 	return p;
 }
 
-/* From its guard, if it has one, which begins at `begin`, to its semicolon; the opcode stands at w->p, up to `end`. */
-static void instruction(struct walk *w, const char *begin, const char *end)
+/* From its guard, if it has one, which begins at `begin`, to its semicolon; the opcode stands at w->p, up to `end`,
+ * and behind blanks comes `next`. */
+static void instruction(struct walk *w, const char *begin, const char *end, const char *next)
 {
 	enum opcode op = build_opcode(w->b, span_of(w, w->p, end));
 
 	w->branches = op == OP_bra || op == OP_brx;
-	w->p = behind_blanks(end);
+	w->p = next;
 	uint32_t n = plain_operands(w);
 
 	if (*w->p == ';') {
@@ -491,13 +515,13 @@ static void directive(struct walk *w)
 /* A name with a colon behind it, blanks allowed, is a label. */
 static void label_or_instruction(struct walk *w)
 {
-	const char *begin = w->p, *end = word_end(begin), *next = behind_blanks(end);
+	const char *begin = w->p, *end = word_end(w, begin), *next = behind_blanks(end);
 
 	if (*next == ':') {
 		w->p = next + 1;
 		build_label(w->b, span_of(w, begin, end));
 	} else {
-		instruction(w, begin, end);
+		instruction(w, begin, end, next);
 	}
 }
 
@@ -517,7 +541,9 @@ static void statement(struct walk *w)
 		directive(w);
 	} else if (*w->p == '@') {
 		guard(w);
-		instruction(w, begin, word_end(w->p));
+		const char *end = word_end(w, w->p);
+
+		instruction(w, begin, end, behind_blanks(end));
 	} else {
 		label_or_instruction(w);
 	}
