@@ -11,6 +11,10 @@ __extension__ typedef __int128 wide;
 
 uint64_t range_gcd(uint64_t a, uint64_t b)
 {
+	if (a == 1 || b == 1) /* most of the time */
+		return 1;
+	if (!a)
+		return b;
 	while (b) {
 		uint64_t r = a % b;
 
@@ -68,7 +72,7 @@ bool range_is_top(const struct value *v, uint32_t bits)
 		return false;
 	if (bits >= 64)
 		return v->lo <= -VALUE_FAR && v->hi >= VALUE_FAR;
-	return (wide)v->hi - v->lo >= ((wide)1 << bits) - 1;
+	return (uint64_t)v->hi - (uint64_t)v->lo >= (UINT64_C(1) << bits) - 1;
 }
 
 bool range_subset(const struct value *a, const struct value *of, uint32_t bits)
@@ -136,18 +140,12 @@ static struct value spread(const struct value *v, int64_t lo, int64_t hi, uint32
 }
 
 /* A number set moved by a multiple of 2^bits into [lo, lo + 2^bits), or spread over it. */
-static struct value into_window(const struct value *v, int64_t lo, uint32_t bits)
+static struct value move_into_window(const struct value *v, int64_t lo, uint32_t bits)
 {
 	wide size = (wide)1 << bits;
 
 	if (v->base != BASE_NUMBER)
 		return spread(v, lo, (int64_t)(lo + size - 1), bits);
-	if (v->lo >= lo && v->hi <= (int64_t)(lo + size - 1)) {
-		struct value same = *v;
-
-		same.space = 0;
-		return same;
-	}
 	wide first = lo + (wide)residue((wide)v->lo - lo, (uint64_t)size);
 	wide shift = first - v->lo;
 
@@ -159,6 +157,17 @@ static struct value into_window(const struct value *v, int64_t lo, uint32_t bits
 	out.hi = (int64_t)(v->hi + shift);
 	out.space = 0;
 	return out;
+}
+
+/* bits < 63 */
+static inline struct value into_window(const struct value *v, int64_t lo, uint32_t bits)
+{
+	if (v->base != BASE_NUMBER || v->lo < lo || v->hi > lo + ((INT64_C(1) << bits) - 1))
+		return move_into_window(v, lo, bits);
+	struct value same = *v;
+
+	same.space = 0;
+	return same;
 }
 
 struct value range_unsigned(const struct value *v, uint32_t bits)
@@ -331,7 +340,7 @@ struct value range_meet(const struct value *a, const struct value *b, uint32_t b
 	 */
 	if (a_far || b_far)
 		return a_far ? *b : *a;
-	if (bits < 63 && (wide)hi - lo >= (wide)1 << bits) {
+	if (bits < 63 && (uint64_t)hi - (uint64_t)lo >= UINT64_C(1) << bits) {
 		wide na = ((wide)a->hi - a->lo) / (wide)(a->stride ? a->stride : 1);
 		wide nb = ((wide)b->hi - b->lo) / (wide)(b->stride ? b->stride : 1);
 
@@ -417,9 +426,14 @@ struct value range_add(const struct value *a, const struct value *b, uint32_t bi
 	like.assumptions |= b->assumptions;
 	like.space = sum_space(a, b);
 	like.is_peer = a->is_peer || b->is_peer;
-	return range_fit(finish(like, (wide)a->lo + b->lo, (wide)a->hi + b->hi,
-				 range_gcd(a->stride, b->stride), bits),
-		bits);
+	uint64_t stride = range_gcd(a->stride, b->stride);
+
+	if (__builtin_add_overflow(a->lo, b->lo, &like.lo) || like.lo < -VALUE_FAR ||
+		__builtin_add_overflow(a->hi, b->hi, &like.hi) || like.hi > VALUE_FAR)
+		like = finish(like, (wide)a->lo + b->lo, (wide)a->hi + b->hi, stride, bits);
+	else
+		like.stride = like.lo == like.hi ? 0 : stride;
+	return range_fit(like, bits);
 }
 
 static struct value negate(const struct value *v, uint32_t bits)

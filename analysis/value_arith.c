@@ -56,16 +56,16 @@ static struct value product(
 	return range_mul(x, y, op->type.bits);
 }
 
-static struct value evaluate_mad(const struct operation *op)
+static struct value evaluate_mad(
+	const struct operation *op, const struct value *a, const struct value *b)
 {
-	struct value a = operation_source(op, 0), b = operation_source(op, 1),
-		     c = operation_source(op, 2), idiom;
+	struct value c = operation_source(op, 2), idiom;
 
 	if (idiom_multiply_add(op->e, op->insn, &idiom) ||
 		lockstep_evaluate(op->e, op->insn, &idiom))
 		return idiom;
 	struct operation wide = *op;
-	struct value p = product(op, &a, &b);
+	struct value p = product(op, a, b);
 
 	if (insn_has(op->insn, MOD_wide))
 		wide.type.bits = (uint8_t)(2 * op->type.bits);
@@ -251,7 +251,7 @@ struct value operation_arithmetic(const struct operation *op)
 	case OP_mul:
 		return product(op, &a, &b);
 	case OP_mad:
-		return evaluate_mad(op);
+		return evaluate_mad(op, &a, &b);
 	case OP_shl:
 		b = range_unsigned(&b, 32);
 		if (op->type.bits == 32 && b.lo == b.hi && b.lo > 0 && b.lo < 32 &&
