@@ -70,29 +70,35 @@ static void watch(struct values *vs, uint32_t node, uint32_t predicate)
 	ARENA_PUSH(vs->arena, vs->watches, vs->nwatches, vs->watches_cap, w);
 }
 
+/* The latest predicate that was watched by it. */
+static bool is_watched(const struct values *vs, uint32_t node, uint32_t predicate)
+{
+	uint32_t latest = vs->watch_of[node];
+
+	return latest && vs->watches[latest].predicate == predicate;
+}
+
 /* Has the nodes watched that a predicate is computed from, through definitions; false: too many. */
 static bool watch_slice(struct values *vs, uint32_t predicate)
 {
-	uint32_t v[SLICE_MAX], n = 1;
+	uint32_t v[SLICE_MAX], n = 0;
 
-	v[0] = predicate;
+	watch(vs, predicate, predicate);
+	v[n++] = predicate;
 	for (uint32_t done = 0; done < n; done++) {
 		if (vs->ssa.nodes[v[done]].kind != NODE_DEF)
 			continue;
 		for (uint32_t i = vs->read_at[v[done]]; i < vs->read_at[v[done] + 1]; i++) {
-			uint32_t k = 0;
+			uint32_t read = vs->reads[i];
 
-			while (k < n && v[k] != vs->reads[i])
-				k++;
-			if (k < n)
+			if (is_watched(vs, read, predicate))
 				continue;
 			if (n == SLICE_MAX)
 				return false;
-			v[n++] = vs->reads[i];
+			watch(vs, read, predicate);
+			v[n++] = read;
 		}
 	}
-	for (uint32_t i = 0; i < n; i++)
-		watch(vs, v[i], predicate);
 	return true;
 }
 

@@ -190,6 +190,20 @@ static uint32_t *in_text_order(struct values *vs)
 	return order;
 }
 
+/* A definition does not depend on itself but through a phi; a phi may be a circle by itself. */
+static void list_circles(struct solver *s)
+{
+	const struct values *vs = s->vs;
+
+	s->circles = ARENA_UNSET(vs->arena, uint32_t, vs->nsolved + 1);
+	for (uint32_t r = 0; r < vs->nsolved; r++)
+		if (s->circle[r] == r &&
+			(s->circle[r + 1] == r ||
+				vs->ssa.nodes[s->order[r]].kind == NODE_PHI))
+			s->circles[s->ncircles++] = r;
+	s->circles[s->ncircles] = vs->nsolved;
+}
+
 void solver_order(struct solver *s)
 {
 	struct values *vs = s->vs;
@@ -218,4 +232,5 @@ void solver_order(struct solver *s)
 	}
 	ARENA_GIVE_BACK(vs->arena, at, c.ncircles + 2);
 	ARENA_GIVE_BACK(vs->arena, c.circle, c.n + vs->cfg->n + 1);
+	list_circles(s);
 }

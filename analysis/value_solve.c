@@ -276,18 +276,15 @@ static uint32_t circle_end(const struct solver *s, uint32_t first)
 	return end;
 }
 
-/* What is in no circle was evaluated when all that it depends on was what it is now. A phi may be one by
- * itself. */
+/* What is in no circle was evaluated when all that it depends on was what it is now. */
 static void sweep_circles(struct solver *s)
 {
 	uint32_t from = s->unsettled;
 
 	s->unsettled = s->vs->nsolved;
-	for (uint32_t r = from, end; r < s->vs->nsolved; r = end) {
-		end = circle_end(s, r);
-		if (end > r + 1 || s->vs->ssa.nodes[s->order[r]].kind == NODE_PHI)
-			mark_stale(s, r, end);
-	}
+	for (uint32_t i = 0; i < s->ncircles; i++)
+		if (s->circles[i] >= from)
+			mark_stale(s, s->circles[i], circle_end(s, s->circles[i]));
 }
 
 /* Gives a node that has no value yet its first one. */
@@ -303,23 +300,28 @@ static void begin(struct solver *s, uint32_t node)
 		set(s, node, v);
 }
 
-/* Each circle settles before what depends on it is looked at. A definition does not depend on itself but
- * through a phi. */
+static void settle_circle(struct solver *s, uint32_t from, uint32_t to)
+{
+	if (!bits_has(s->anew, from))
+		return;
+	for (uint32_t r = from; r < to; r++)
+		bits_set(s->dirty, r);
+	settle(s, from, to);
+}
+
+/* Each circle settles before what depends on it is looked at. */
 static void settle_circles(struct solver *s)
 {
-	const struct values *vs = s->vs;
+	uint32_t r = 0;
 
-	for (uint32_t r = 0, end; r < vs->nsolved && !budget_spent(vs->budget); r = end) {
-		end = circle_end(s, r);
-		if (!bits_has(s->anew, r))
-			continue;
-		if (end == r + 1 && vs->ssa.nodes[s->order[r]].kind != NODE_PHI) {
-			begin(s, s->order[r]);
-			continue;
-		}
-		for (uint32_t k = r; k < end; k++)
-			bits_set(s->dirty, k);
-		settle(s, r, end);
+	for (uint32_t i = 0; i <= s->ncircles; i++) {
+		for (; r < s->circles[i] && !budget_spent(s->vs->budget); r++)
+			if (bits_has(s->anew, r))
+				begin(s, s->order[r]);
+		if (i == s->ncircles || budget_spent(s->vs->budget))
+			return;
+		r = circle_end(s, s->circles[i]);
+		settle_circle(s, s->circles[i], r);
 	}
 }
 
@@ -360,12 +362,23 @@ static bool shrink(struct solver *s, uint32_t node, bool stale)
 /* Those phis are from now on evaluated in another way. */
 static void mark_bounded(struct solver *s)
 {
-	for (uint32_t i = 0; s->vs->ntrips && i < s->vs->nsolved; i++)
-		if (s->vs->trip_of[i] != NONE && trips_are_bounded(s->vs, i) &&
-			bits_has(s->anew, s->rank[i])) {
-			s->looked[i] = 0;
-			bits_set(s->dirty, s->rank[i]);
+	for (uint32_t i = 0; i < s->vs->ntrips; i++) {
+		uint32_t phi = s->vs->trips[i].node;
+
+		if (trips_are_bounded(s->vs, phi) && bits_has(s->anew, s->rank[phi])) {
+			s->looked[phi] = 0;
+			bits_set(s->dirty, s->rank[phi]);
 		}
+	}
+}
+
+/* The first rank from r on that may have something better. Nothing becomes stale before something changes; the
+ * meet with what was evaluated before is there, or was taken a round ago. */
+static uint32_t next_to_shrink(const struct solver *s, uint32_t r, uint32_t round)
+{
+	uint32_t stale = bits_next(s->dirty, r), loose = round ? NONE : bits_next(s->loose, r);
+
+	return stale < loose ? stale : loose;
 }
 
 /* What evaluation gives from a sound solution is sound, so the better of both is. False: nothing is stale. */
@@ -379,13 +392,13 @@ static bool narrow(struct solver *s)
 		changed = false;
 		if (round) /* else nothing but the bounded ones is stale: all has settled */
 			sweep_again(s);
-		for (uint32_t r = round ? bits_next(s->dirty, 0) : 0; r < vs->nsolved; r++) {
+		for (uint32_t r = 0; r < vs->nsolved; r++) {
+			if (!changed && (r = next_to_shrink(s, r, round)) == NONE)
+				break;
 			uint32_t node = s->order[r];
-			/* nothing becomes stale before something changes */
 			bool stale = changed ? is_stale(s, node) : bits_has(s->dirty, r);
 
 			bits_clear(s->dirty, r);
-			/* the meet with what was evaluated before is there, or was taken a round ago */
 			if ((!stale && (round || !bits_has(s->loose, r))) ||
 				range_is_empty(&vs->at[node]) || budget_spent(vs->budget))
 				continue;
@@ -570,6 +583,7 @@ static void give_back(struct solver *s)
 	ARENA_GIVE_BACK(arena, s->loose.words, s->loose.nwords);
 	ARENA_GIVE_BACK(arena, s->dirty.words, s->dirty.nwords);
 	ARENA_GIVE_BACK(arena, s->anew.words, s->anew.nwords);
+	ARENA_GIVE_BACK(arena, s->circles, n);
 	ARENA_GIVE_BACK(arena, s->circle, n);
 	ARENA_GIVE_BACK(arena, s->rank, n);
 	ARENA_GIVE_BACK(arena, s->order, n);

@@ -10,6 +10,8 @@ struct solver {
 	struct values *vs;
 	uint32_t *order, *rank; /* nodes in order of evaluation and back */
 	uint32_t *circle;	/* by rank: that of the first node of the circle that it is in */
+	uint32_t *circles;	/* ranks at which those begin that are not one definition, then nsolved */
+	uint32_t ncircles;
 	uint32_t unsettled;	/* rank before which nothing has changed since the last sweep */
 	struct bits anew;	/* by rank: to be solved */
 	struct bits dirty;	/* by rank */
