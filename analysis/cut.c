@@ -7,6 +7,7 @@
  * free what stands already, then improved, and small cases are finished by search (cut_search.c).
  * Invariant: `have` never loses a fence that some demand met so far needs.
  */
+#include "analysis/cut_implied.h"
 #include "analysis/cut_search.h"
 #include "analysis/maxflow.h"
 
@@ -534,32 +535,55 @@ static void take(const struct solver *s, const uint8_t *have, struct cut *cut)
 		qsort(cut->fences, cut->nfences, sizeof(*cut->fences), by_point);
 }
 
+static void solve(struct solver *s, const struct cut_graph *graph, const struct demand *demands,
+	uint32_t ndemands, struct cut *cut)
+{
+	struct arena *arena = s->arena;
+	struct runs *runs = ARENA_NEW(arena, struct runs, 1);
+
+	s->runs = runs;
+	runs_build(graph, demands, ndemands, arena, runs);
+	s->any = bits_new(arena, runs->n + 1);
+	s->always = bits_new(arena, runs->n + 1);
+	s->done = bits_new(arena, runs->n + 1);
+	s->taken = bits_new(arena, runs->n + 1);
+	s->side = bits_new(arena, 2 * runs->n + 2);
+	s->group = bits_new(arena, ndemands);
+	uint8_t *have = ARENA_NEW(arena, uint8_t, runs->n + 1);
+	struct sets groups = find_groups(s);
+	struct sets components = find_components(s, &groups);
+
+	s->network = maxflow_new(arena, 2 * runs->n + 2);
+	for (uint32_t d = 0; d < ndemands && !budget_spent(s->budget); d++)
+		if (set_of(&components, d) == d)
+			cut_component(s, &groups, members(s, &components, d), have);
+	take(s, have, cut);
+}
+
+/* Without those that others imply, if all of them can be met. */
+static bool solve_fewer(struct solver *s, const struct cut_graph *graph,
+	const struct demand *demands, uint32_t ndemands, struct cut *cut)
+{
+	struct demand *kept = ARENA_UNSET(s->arena, struct demand, ndemands);
+	uint32_t n = cut_drop_implied(graph, demands, ndemands, kept);
+
+	if (n == ndemands)
+		return false;
+	solve(s, graph, kept, n, cut);
+	return !memchr(s->infeasible, true, n);
+}
+
 void cut_solve(const struct cut_graph *graph, const struct demand *demands, uint32_t ndemands,
 	struct arena *arena, struct budget *budget, struct cut *cut)
 {
-	struct runs *runs = ARENA_NEW(arena, struct runs, 1);
-	struct solver s = {.runs = runs,
-		.arena = arena,
+	struct solver s = {.arena = arena,
 		.budget = budget,
 		.infeasible = ARENA_NEW(arena, bool, ndemands + 1)};
 
 	*cut = (struct cut){.infeasible = s.infeasible};
-	if (!ndemands)
+	if (!ndemands || solve_fewer(&s, graph, demands, ndemands, cut))
 		return;
-	runs_build(graph, demands, ndemands, arena, runs);
-	s.any = bits_new(arena, runs->n + 1);
-	s.always = bits_new(arena, runs->n + 1);
-	s.done = bits_new(arena, runs->n + 1);
-	s.taken = bits_new(arena, runs->n + 1);
-	s.side = bits_new(arena, 2 * runs->n + 2);
-	s.group = bits_new(arena, ndemands);
-	uint8_t *have = ARENA_NEW(arena, uint8_t, runs->n + 1);
-	struct sets groups = find_groups(&s);
-	struct sets components = find_components(&s, &groups);
-
-	s.network = maxflow_new(arena, 2 * runs->n + 2);
-	for (uint32_t d = 0; d < ndemands && !budget_spent(budget); d++)
-		if (set_of(&components, d) == d)
-			cut_component(&s, &groups, members(&s, &components, d), have);
-	take(&s, have, cut);
+	memset(s.infeasible, false, ndemands);
+	*cut = (struct cut){.infeasible = s.infeasible};
+	solve(&s, graph, demands, ndemands, cut);
 }

@@ -3,7 +3,7 @@
  * The cut against brute force: random graphs of a few points, every placement tried. With one group
  * nothing cheaper exists; with several the cut costs at most 1.1 times the optimum.
  */
-#include "analysis/cut.h"
+#include "analysis/cut_implied.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -237,6 +237,43 @@ static void test_cut_one_group_is_cheapest(void **state)
 	}
 }
 
+/* Accesses one behind the other that go to the same places: mostly the last demand implies the others, and
+ * what is left is met no dearer. */
+static void test_cut_accesses_in_a_row(void **state)
+{
+	static const uint8_t widths[] = {0, SPACE_SHARED};
+	uint32_t fewer = 0;
+
+	(void)state;
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		struct demand kept[3];
+		struct example e;
+
+		seed = round * UINT64_C(0xbf58476d1ce4e5b9);
+		example_begin(&e);
+		random_graph(&e, 11);
+		uint32_t from = pick(e.n - 2), sinks = random_set(&e, 3);
+
+		for (uint32_t i = 0; i < 3; i++)
+			add_demand(&e, 1u << (from + i), sinks, SPACE_SHARED);
+		if (pick(2)) { /* one of them is not pending everywhere */
+			uint32_t d = pick(3), p = pick(e.n);
+
+			e.pending[d] &= ~(1u << p);
+			bits_clear(e.demands[d].pending, p);
+		}
+		fewer += cut_drop_implied(&e.graph, e.demands, 3, kept) < 3;
+		uint64_t cost = solve(&e, round), least = brute_force(&e, widths, 2);
+
+		if (cost != least)
+			fail_msg("round %llu: cut %llu, brute force %llu",
+				(unsigned long long)round, (unsigned long long)cost,
+				(unsigned long long)least);
+		arena_free(&e.arena);
+	}
+	assert_true(fewer > ROUNDS / 8);
+}
+
 static void several_groups(const uint8_t *widths, uint32_t nwidths, uint32_t points)
 {
 	uint32_t dearer = 0;
@@ -391,6 +428,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cut_one_group_is_cheapest),
+		cmocka_unit_test(test_cut_accesses_in_a_row),
 		cmocka_unit_test(test_cut_several_groups_of_one_width),
 		cmocka_unit_test(test_cut_several_groups_of_mixed_widths),
 		cmocka_unit_test(test_cut_takes_the_latest_of_the_cheapest),
