@@ -15,30 +15,19 @@ static int by_number(uint32_t a, uint32_t b)
 	return a < b ? -1 : a > b;
 }
 
-static uint32_t offset_of(const struct function *fn, uint32_t insn)
+static int by_numbers(const uint64_t *a, const uint64_t *b, uint32_t n)
 {
-	return insn == NONE ? NONE : fn->insns[insn].at.begin;
+	uint32_t i = 0;
+
+	while (i + 1 < n && a[i] == b[i])
+		i++;
+	return a[i] < b[i] ? -1 : a[i] > b[i];
 }
 
 /* Items of one finding compare equal here. */
 static int by_group(const struct item *x, const struct item *y)
 {
-	const struct function *fn = x->fn;
-	int order = by_number(x->rule, y->rule);
-
-	if (!order)
-		order = by_number(x->hint, y->hint);
-	if (!order)
-		order = by_number(offset_of(fn, x->fence), offset_of(fn, y->fence));
-	if (!order)
-		order = by_number(x->generic_block, y->generic_block);
-	if (!order)
-		order = by_number(x->async_block, y->async_block);
-	if (!order && x->fence == NONE)
-		order = by_number(x->generic_opcode, y->generic_opcode);
-	if (!order && x->fence == NONE)
-		order = by_number(x->async_opcode, y->async_opcode);
-	return order;
+	return by_numbers(x->group, y->group, sizeof(x->group) / sizeof(*x->group));
 }
 
 static int by_item(const void *a, const void *b)
@@ -46,13 +35,8 @@ static int by_item(const void *a, const void *b)
 	const struct item *x = a, *y = b;
 	int order = by_group(x, y);
 
-	if (!order) /* the surest first: it stands for the group */
-		order = by_number(y->confidence, x->confidence);
-	if (!order)
-		order = by_number(offset_of(x->fn, x->generic), offset_of(y->fn, y->generic));
-	if (!order)
-		order = by_number(offset_of(x->fn, x->async), offset_of(y->fn, y->async));
-	return order ? order : by_number(x->edge, y->edge);
+	return order ? order
+		     : by_numbers(x->within, y->within, sizeof(x->within) / sizeof(*x->within));
 }
 
 struct place place_of(const struct function *fn, uint32_t insn, struct arena *keep)

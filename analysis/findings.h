@@ -33,5 +33,11 @@ struct prints {
 uint64_t fingerprint_insn(struct prints *, uint64_t seed, uint32_t insn);
 #define FINGERPRINT_SEED UINT64_C(0xcbf29ce484222325)
 
+/* Where an instruction begins; NONE: of none. */
+static inline uint32_t offset_of(const struct function *fn, uint32_t insn)
+{
+	return insn == NONE ? NONE : fn->insns[insn].at.begin;
+}
+
 /* A place of the text on the result's arena; insn NONE: no place. */
 struct place place_of(const struct function *, uint32_t insn, struct arena *keep);

@@ -77,11 +77,9 @@ static bool in_name(char c)
 	return kind_of(c) >= 'd';
 }
 
-/* The end of the blank or comment at i; i itself if there is none. */
-static size_t skip_blank(const char *s, size_t i, size_t n)
+/* The end of the comment at i; i itself if there is none. */
+static size_t skip_comment(const char *s, size_t i, size_t n)
 {
-	if (kind_of(s[i]) == 'b')
-		return i + 1;
 	if (s[i] != '/' || i + 1 == n)
 		return i;
 	if (s[i + 1] == '/') {
@@ -115,6 +113,24 @@ static uint64_t mix_name(uint64_t hash, const char *s, size_t from, size_t end)
 	return hash;
 }
 
+/* The usual name of a register, letters with digits behind them, at i: its end, or i if it is another one. */
+static size_t mix_register(uint64_t *hash, const char *s, size_t i, size_t n)
+{
+	uint64_t mixed = *hash;
+	size_t at = i;
+
+	if (s[i] != '%')
+		return i;
+	while (at < n && kind_of(s[at]) == 'n')
+		mixed = mix(mixed, s[at++]);
+	while (at < n && is_digit(s[at]))
+		at++;
+	if (at < n && in_name(s[at]))
+		return i;
+	*hash = mix(mixed, 0);
+	return at;
+}
+
 /* The text at `at` without blanks, comments, numbers and the digits behind the names of registers; a name
  * gets one byte more behind it. */
 static uint64_t mix_normal(uint64_t hash, const char *s, const struct span *at)
@@ -124,12 +140,19 @@ static uint64_t mix_normal(uint64_t hash, const char *s, const struct span *at)
 	while (i < n) {
 		size_t from = i, end;
 
+		if (kind_of(s[i]) == 'b') {
+			i++;
+			continue;
+		}
 		if (!in_name(s[i])) {
-			i = skip_blank(s, i, n);
+			i = skip_comment(s, i, n);
 			if (i == from)
 				hash = mix(hash, s[i++]);
 			continue;
 		}
+		i = mix_register(&hash, s, i, n);
+		if (i > from)
+			continue;
 		while (i < n && in_name(s[i]))
 			i++;
 		if (is_digit(s[from])) {

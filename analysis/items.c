@@ -64,9 +64,6 @@ static void add(struct items *items, struct item item)
 
 	if (!(unit->options->rules >> item.rule & 1))
 		return;
-	item.fn = unit->fn;
-	item.generic_block = block_key(unit, item.generic != NONE ? item.generic : item.fence);
-	item.async_block = block_key(unit, item.async);
 	if (item.edge != NONE && stands_for_more(&items->view->flow->edges[item.edge])) {
 		item.hint = NONE;
 		ARENA_PUSH(unit->arena, items->v, items->n, items->cap, item);
@@ -300,31 +297,61 @@ static struct ids list_insns(const struct items *items, uint32_t *number)
 	return (struct ids){v, n};
 }
 
+/* By number of the instruction: the order of its opcode's text. */
+static const uint32_t *rank_opcodes(struct items *items, struct ids named, const uint32_t *number)
+{
+	struct arena *arena = items->view->unit->arena;
+	uint32_t *v = ARENA_UNSET(arena, uint32_t, named.n + 1);
+	uint32_t *rank = ARENA_NEW(arena, uint32_t, named.n + 1);
+
+	if (!named.n)
+		return rank;
+	memcpy(v, named.v, sizeof(*v) * named.n);
+	qsort_r(v, named.n, sizeof(*v), by_opcode, items);
+	for (uint32_t i = 1; i < named.n; i++)
+		rank[number[v[i]]] =
+			rank[number[v[i - 1]]] + (by_opcode(&v[i - 1], &v[i], items) != 0);
+	return rank;
+}
+
+static uint64_t two(uint32_t first, uint32_t second)
+{
+	return (uint64_t)first << 32 | second;
+}
+
+static void set_order(const struct items *items, const uint32_t *rank, struct item *item)
+{
+	const struct unit *unit = items->view->unit;
+	const uint32_t *number = items->prints.number;
+	uint32_t generic = item->generic, async = item->async;
+	bool opcodes = item->fence == NONE; /* else one fence is one finding */
+
+	item->group[0] = two(item->rule, item->hint);
+	item->group[1] = two(offset_of(unit->fn, item->fence),
+		block_key(unit, generic != NONE ? generic : item->fence));
+	item->group[2] = two(block_key(unit, async),
+		!opcodes	  ? 0
+		: generic == NONE ? NONE
+				  : rank[number[generic]]);
+	item->group[3] = !opcodes ? 0 : async == NONE ? NONE : rank[number[async]];
+	item->within[0] = two(UINT8_MAX - item->confidence, offset_of(unit->fn, generic));
+	item->within[1] = two(offset_of(unit->fn, async), item->edge);
+}
+
 void items_number(struct items *items)
 {
 	const struct function *fn = items->view->unit->fn;
 	struct arena *arena = items->view->unit->arena;
 	uint32_t *number = ARENA_NEW(arena, uint32_t, fn->ninsns + 1);
 	struct ids named = list_insns(items, number);
-	uint32_t *v = ARENA_UNSET(arena, uint32_t, named.n + 1);
-	uint32_t *rank = ARENA_NEW(arena, uint32_t, named.n + 1); /* by number */
 
 	items->prints = (struct prints){.fn = fn,
 		.number = number,
 		.of = ARENA_NEW(arena, struct print, named.n + 1)};
-	if (!named.n)
-		return;
-	memcpy(v, named.v, sizeof(*v) * named.n);
-	qsort_r(v, named.n, sizeof(*v), by_opcode, items);
-	for (uint32_t i = 1; i < named.n; i++)
-		rank[number[v[i]]] =
-			rank[number[v[i - 1]]] + (by_opcode(&v[i - 1], &v[i], items) != 0);
-	for (uint32_t i = 0; i < items->n; i++) {
-		struct item *item = &items->v[i];
+	const uint32_t *rank = rank_opcodes(items, named, number);
 
-		item->generic_opcode = item->generic == NONE ? NONE : rank[number[item->generic]];
-		item->async_opcode = item->async == NONE ? NONE : rank[number[item->async]];
-	}
+	for (uint32_t i = 0; i < items->n; i++)
+		set_order(items, rank, &items->v[i]);
 }
 
 void findings_named(const struct analysis_view *view, struct bits named)

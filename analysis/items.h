@@ -5,18 +5,17 @@
 #include "analysis/findings.h"
 
 struct item { /* one edge or report before grouping */
-	const struct function *fn;
 	uint8_t rule, confidence, hazard, space;
 	bool cross_cta, waiting_side;
 	uint32_t generic, async, fence; /* instructions or NONE */
-	uint32_t generic_block, async_block;
-	uint32_t generic_opcode, async_opcode; /* the order of their texts; set by items_number */
 	uint32_t edge;                  /* index of the flow's edge, or NONE */
 	uint32_t hint;                  /* index of the use that suppresses it, or NONE */
 	const char *detail, *unfixable;
 	const struct edge *lost;        /* edges of a fence report: audit.lost */
 	const uint32_t *lost_edges;
 	uint32_t nlost;
+	/* what it is ordered by, two numbers in each; set by items_number */
+	uint64_t group[4], within[2]; /* equal in one finding; the surest and first in the text of these first */
 };
 
 struct items {
