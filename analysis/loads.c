@@ -14,6 +14,7 @@
  */
 #include "analysis/loads.h"
 
+#include "analysis/short_branch.h"
 #include "analysis/tracked.h"
 #include "base/bits.h"
 
@@ -40,6 +41,7 @@ struct loads {
 	uint32_t *asked, nasked; /* by instruction: 1 + its number among those that ask; 0: it does not */
 	struct bits *live_out; /* by block; NULL: too large */
 	struct bits *live_at;  /* by number of an instruction that asks */
+	enum branch_length *branches; /* by block: of the branch at its end */
 	struct state *in;      /* by block, reused; the last: behind the load */
 	uint32_t *touched, ntouched;
 	uint32_t *queue, nqueued;
@@ -169,6 +171,7 @@ struct loads *loads_prepare(struct unit *unit, struct ids loads)
 	tracked_find(unit, loads, &l->tracked);
 	find_stops(l);
 	liveness(l);
+	l->branches = ARENA_NEW(unit->arena, enum branch_length, n);
 	l->in = ARENA_NEW(unit->arena, struct state, n + 1);
 	l->touched = ARENA_NEW(unit->arena, uint32_t, n + 1);
 	l->queue = ARENA_NEW(unit->arena, uint32_t, n + 1);
@@ -203,14 +206,39 @@ static bool is_argument_store(const struct effect *e)
 	return e->ntouches == 1 && e->touches[0].spaces == SPACE_PARAM;
 }
 
-/* Executing it needs its register values: it anchors the loads that feed it (spec section 4). */
-static bool is_anchor(const struct unit *unit, uint32_t i)
+static bool is_conditional(const struct insn *branch)
 {
+	return branch->guard != NONE || branch->op == OP_brx;
+}
+
+static enum branch_length length_of(struct loads *l, uint32_t branch)
+{
+	enum branch_length *length = &l->branches[l->unit->cfg.block_of[branch]];
+
+	if (*length == BRANCH_NOT_ASKED)
+		*length = l->unit->fn->insns[branch].op == OP_brx ? BRANCH_LONG
+								  : branch_length(l->unit, branch);
+	return *length;
+}
+
+/* What the ways of a branch write hangs on what decides it, and no use of a register says so. */
+static bool decides_values(struct loads *l, uint32_t i)
+{
+	return l->unit->effects[i]->is_branch && is_conditional(&l->unit->fn->insns[i]) &&
+	       length_of(l, i) == BRANCH_SHORT;
+}
+
+/* Executing it needs its register values: it anchors the loads that feed it (spec section 4). */
+static bool is_anchor(struct loads *l, uint32_t i)
+{
+	const struct unit *unit = l->unit;
 	const struct insn *insn = &unit->fn->insns[i];
 	const struct effect *e = unit->effects[i];
 
-	if (e->is_branch || e->is_exit)
-		return insn->guard != NONE || insn->op == OP_brx;
+	if (e->is_branch)
+		return is_conditional(insn) && length_of(l, i) == BRANCH_LONG;
+	if (e->is_exit)
+		return insn->guard != NONE;
 	if (insn->guard != NONE)
 		return false; /* may not execute; see the guard itself in step() */
 	if (is_argument_store(e))
@@ -339,11 +367,12 @@ static void step(struct loads *l, enum age a, uint32_t i)
 	bool guard = under != NONE && has(l, must_set, under);
 
 	/* the guard of a store or branch must be known whether or not it is taken */
-	if ((must && is_anchor(unit, i)) || (guard && unit->effects[i]->ntouches)) {
+	if ((must && is_anchor(l, i)) || (guard && unit->effects[i]->ntouches)) {
 		l->now.open[a] = false;
 		return;
 	}
-	l->now.escaped |= may && (is_argument_store(unit->effects[i]) || unit->effects[i]->is_call);
+	l->now.escaped |= may && (is_argument_store(unit->effects[i]) ||
+					 unit->effects[i]->is_call || decides_values(l, i));
 	if (may)
 		l->fold[a] |= r->fold;
 	for (uint32_t k = 0; k < r->ndefs; k++) {

@@ -29,9 +29,19 @@ static const struct row rows[] = {
 		"st.shared.u32 [other], %r2;\nret;",
 		"4"},
 	{"a branch that needs it",
+		"LD: ld.shared.u32 %r1, [tile];\nsetp.eq.s32 %p1, %r1, 0;\n@%p1 bra "
+		"X;\nst.shared.u32 [other], "
+		"%r2;\nX:\nbar.sync 0;\nst.shared.u32 [other], %r1;\nret;",
+		"3"},
+	{"a branch over nothing",
 		"LD: ld.shared.u32 %r1, [tile];\nsetp.eq.s32 %p1, %r1, 0;\n@%p1 bra X;\nX:\n"
 		"bar.sync 0;\nst.shared.u32 [other], %r1;\nret;",
-		"3"},
+		"6"},
+	{"a branch over a sum that is used",
+		"LD: ld.shared.u32 %r1, [tile];\nsetp.eq.s32 %p1, %r1, 0;\n@%p1 bra X;\nadd.u32 "
+		"%r2, %r2, 1;\n"
+		"X:\nbar.sync 0;\nst.shared.u32 [other], %r2;\nret;",
+		""},
 	{"a branch that does not need it",
 		"LD: ld.shared.u32 %r1, [tile];\nsetp.eq.s32 %p1, %r2, 0;\n@%p1 bra X;\nX:\n"
 		"bar.sync 0;\nst.shared.u32 [other], %r1;\nret;",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows C, N, F: generic reads of shared memory, then a bulk load over it (war). A read that is still
+ * Rows C, N, F to F3: generic reads of shared memory, then a bulk load over it (war). A read that is still
  * under way when the buffer is handed back sees the words of the next round.
  */
 #include "litmus.cuh"
@@ -163,6 +163,33 @@ KERNEL(f2_sum)
 		[=](const Words &, uint32_t sum, int round) {
 			report(stale, sum != round_word(round) * WORDS);
 		});
+}
+
+/* As f_branch, but what the branch jumps over is a sum only: the assembler may do without the branch. */
+KERNEL(f3_short_branch)
+{
+	BUFFER;
+	__shared__ uint64_t barriers[2];
+
+	roles_test(out, src, flags, stale, rounds, shared, barriers,
+		[](uint32_t row) { return read_matrices(row); },
+		[](const Words &words, int round) {
+			unsigned wrong = 0;
+#pragma unroll
+			for (int i = 0; i < WORDS; i++)
+				asm volatile(
+					"{\n\t"
+					".reg .pred same;\n\t"
+					"setp.eq.u32 same, %1, %2;\n\t"
+					"@same bra SAME;\n\t"
+					"add.u32 %0, %0, 1;\n"
+					"SAME:\n\t"
+					"}"
+					: "+r"(wrong) : "r"(words.word[i]), "r"(round_word(round)));
+			fence_shared();
+			return wrong;
+		},
+		[=](const Words &, unsigned wrong, int) { report(stale, wrong); });
 }
 
 /* As c_ld, fenced by the loading thread after the barrier: accepted within a CTA. */
