@@ -252,6 +252,16 @@ static bool is_anchor(struct loads *l, uint32_t i)
 	return false;
 }
 
+/* The guard of a memory access must be known whether or not it is taken; constants and parameters
+ * are read whenever it suits (seen of ptxas 13.0). */
+static bool needs_guard(const struct effect *e)
+{
+	for (uint8_t t = 0; t < e->ntouches; t++)
+		if (e->touches[t].spaces & ~(SPACE_CONST | SPACE_PARAM))
+			return true;
+	return false;
+}
+
 static bool any_open(const struct values *v)
 {
 	return v->open[LATEST] || v->open[OLDER];
@@ -366,8 +376,7 @@ static void step(struct loads *l, enum age a, uint32_t i)
 	uint32_t under = insn->guard == NONE ? NONE : l->tracked.number[insn->guard];
 	bool guard = under != NONE && has(l, must_set, under);
 
-	/* the guard of a store or branch must be known whether or not it is taken */
-	if ((must && is_anchor(l, i)) || (guard && unit->effects[i]->ntouches)) {
+	if ((must && is_anchor(l, i)) || (guard && needs_guard(unit->effects[i]))) {
 		l->now.open[a] = false;
 		return;
 	}

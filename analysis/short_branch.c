@@ -22,7 +22,7 @@ static bool keeps_its_place(const struct effect *e)
 	if (!e->known || e->sync != SYNC_NONE || e->fence != FENCE_NONE || e->is_call || e->is_exit)
 		return true;
 	for (uint8_t t = 0; t < e->ntouches; t++)
-		if (e->touches[t].spaces & (SPACE_SHARED | SPACE_CLUSTER | SPACE_GLOBAL))
+		if (e->touches[t].spaces & ~(SPACE_CONST | SPACE_PARAM))
 			return true;
 	return false;
 }
