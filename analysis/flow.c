@@ -53,31 +53,52 @@ static bool join_literals(struct flow_setup *s, uint64_t *in, uint64_t *from, ui
 	return grown != 0;
 }
 
-/* Joins the state of a row into another, along an edge on which the literal `holds`. */
-static bool join(struct flow_setup *s, uint64_t *from, uint32_t into, uint32_t holds)
+/* Joins a row into another, along an edge on which the literal `holds`. */
+static bool join_under(struct flow_setup *s, uint64_t *in, uint64_t *from, uint32_t holds)
 {
 	uint32_t fails = flow_opposite(s, holds), nepochs = s->leaders.nepochs;
 	uint32_t own_if = 2 + nepochs, foreign_if = own_if + s->nliterals;
-	bool any = holds == NO_LITERAL, grew = !s->rows.reached[into];
-	struct bits own = sets_of(s, from, any ? 0 : own_if + holds, 1);
-	struct bits foreign = sets_of(s, from, any ? 1 : foreign_if + holds, 1);
+	struct bits own = sets_of(s, from, own_if + holds, 1);
+	struct bits foreign = sets_of(s, from, foreign_if + holds, 1);
+	bool grew = bits_or(sets_of(s, in, 0, 1), own);
+
+	grew |= bits_or(sets_of(s, in, 1, 1), foreign);
+	grew |= bits_or(sets_of(s, in, 2, nepochs), sets_of(s, from, 2, nepochs));
+	grew |= join_literals(s, in, from, own_if, own, fails);
+	return join_literals(s, in, from, foreign_if, foreign, fails) || grew;
+}
+
+/* The same along any other edge. */
+static bool join_whole(struct flow_setup *s, uint64_t *in, uint64_t *from)
+{
+	uint32_t own_if = 2 + s->leaders.nepochs;
+	bool grew = bits_or(sets_of(s, in, 0, own_if), sets_of(s, from, 0, own_if));
+
+	if (!s->nliterals)
+		return grew;
+	grew |= join_literals(s, in, from, own_if, sets_of(s, from, 0, 1), NO_LITERAL);
+	return join_literals(s, in, from, own_if + s->nliterals, sets_of(s, from, 1, 1),
+		       NO_LITERAL) ||
+	       grew;
+}
+
+/* Joins the state of a row into another, along an edge on which the literal `holds`. */
+static bool join(struct flow_setup *s, uint64_t *from, uint32_t into, uint32_t holds)
+{
+	bool grew = !s->rows.reached[into];
 	uint64_t *in = flow_words(s, into);
 	uint32_t possible = *flow_marks(s, from), *there = flow_marks(s, in);
 
 	if (grew)
 		memset(in, 0, s->row_words * sizeof(*in));
 	s->rows.reached[into] = true;
-	if (any) {
-		grew |= bits_or(sets_of(s, in, 0, own_if), sets_of(s, from, 0, own_if));
+	if (holds == NO_LITERAL) {
+		grew |= join_whole(s, in, from);
 	} else {
-		grew |= bits_or(sets_of(s, in, 0, 1), own);
-		grew |= bits_or(sets_of(s, in, 1, 1), foreign);
-		grew |= bits_or(sets_of(s, in, 2, nepochs), sets_of(s, from, 2, nepochs));
+		grew |= join_under(s, in, from, holds);
+		if (flow_opposite(s, holds) != NO_LITERAL)
+			possible &= ~(UINT32_C(1) << flow_opposite(s, holds));
 	}
-	grew |= join_literals(s, in, from, own_if, own, fails);
-	grew |= join_literals(s, in, from, foreign_if, foreign, fails);
-	if (fails != NO_LITERAL)
-		possible &= ~(UINT32_C(1) << fails);
 	grew |= (possible & ~*there) != 0;
 	*there |= possible;
 	return grew;
