@@ -8,6 +8,7 @@
 #include "analysis/callees.h"
 #include "analysis/findings.h"
 #include "analysis/locals.h"
+#include "analysis/scene.h"
 
 #include <stdlib.h>
 
@@ -150,21 +151,33 @@ static bool wants_audit(const struct unit *unit, const struct kernel_result *res
 	return result->nfence_sites && (unit->options->mutate || unit->options->rules & rules);
 }
 
+/* Where nothing is missing and no fence is there, there is none to plan for. */
+static bool wants_plan(const struct run *run, const struct kernel_result *result)
+{
+	return run->unit.options->fix && (run->flow.nedges || result->nfence_sites);
+}
+
 static void solve(struct run *run, struct kernel_result *result)
 {
 	struct unit *unit = &run->unit;
+	bool audits, plans;
+	struct scene scene;
 
 	run->view.setup = flow_prepare(unit);
 	flow_solve(run->view.setup, NULL, &run->flow);
 	run->view.solved = true;
 	drop_unwanted(run);
-	if (wants_audit(unit, result) && !run->flow.incomplete)
-		audit_fences(unit, run->view.setup, &run->flow, &run->audit);
+	audits = wants_audit(unit, result) && !run->flow.incomplete;
+	plans = wants_plan(run, result) && !run->flow.incomplete;
+	if (audits || plans)
+		scene_build(unit, run->view.setup, &scene);
+	if (audits)
+		audit_fences(&scene, &run->flow, &run->audit);
 	checks_run(unit, &run->checks, &run->view.nchecks);
 	run->view.checks = run->checks;
 	obey_ignores(run);
-	if (unit->options->fix && !run->flow.incomplete)
-		plan_fences(unit, run->view.setup, &run->flow, &run->plan);
+	if (plans)
+		plan_fences(&scene, &run->flow, &run->plan);
 }
 
 static void finish(struct run *run, struct arena *keep, struct kernel_result *result)

@@ -378,20 +378,16 @@ void audit_scene(struct scene *scene, const struct flow *flow, struct audit *aud
 	emit(j);
 }
 
-/* `flow` is the latest that was solved, of the text as written. */
-void audit_fences(
-	struct unit *unit, struct flow_setup *setup, const struct flow *flow, struct audit *audit)
+void audit_fences(struct scene *scene, const struct flow *flow, struct audit *audit)
 {
 	const uint32_t all = (UINT32_C(1) << RULE_COUNT) - 1;
-	struct scene scene;
 	struct flow again;
 
-	scene_build(unit, setup, &scene);
-	if ((unit->options->rules & all) ==
+	if ((scene->unit->options->rules & all) ==
 		all) { /* else it may lack edges that a fence is there for */
-		audit_scene(&scene, flow, audit);
+		audit_scene(scene, flow, audit);
 		return;
 	}
-	scene_solve_full(&scene, &again);
-	audit_scene(&scene, &again, audit);
+	scene_solve_full(scene, &again);
+	audit_scene(scene, &again, audit);
 }

@@ -22,7 +22,8 @@ struct audit {
 	struct edge *lost; uint32_t nlost;
 };
 
-void audit_fences(struct unit *, struct flow_setup *, const struct flow *, struct audit *);
+/* The scene as written, and its flow, the latest that was solved. The scene is as before. */
+void audit_fences(struct scene *, const struct flow *, struct audit *);
 
 /* Rules that need no proxy flow: bulk-store-unwaited, mbarrier-init-unfenced, tensormap-unfenced (analysis/checks.c). */
 struct check_finding {

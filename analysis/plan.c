@@ -359,17 +359,17 @@ static int by_place(const void *a, const void *b)
 	return x->kind < y->kind ? -1 : x->kind > y->kind;
 }
 
-void plan_fences(
-	struct unit *unit, struct flow_setup *setup, const struct flow *first, struct plan *plan)
+void plan_fences(struct scene *scene, const struct flow *first, struct plan *plan)
 {
+	struct unit *unit = scene->unit;
 	struct arena stage;
 
 	unit_begin(unit, &stage);
 	struct planner *p = ARENA_NEW(unit->arena, struct planner, 1);
 
 	*plan = (struct plan){0};
-	*p = (struct planner){.first = first, .plan = plan};
-	scene_build(unit, setup, &p->scene);
+	*p = (struct planner){.scene = *scene, .first = first, .plan = plan};
+	p->scene.arena = unit->arena; /* what is planned is gone with the stage */
 	scene_know(&p->scene, first);
 	edge_index_build(first->edges, first->nedges, unit->arena, &p->index);
 	list_weights(p);

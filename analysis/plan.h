@@ -39,5 +39,6 @@ struct plan {
 	uint64_t weight_before, weight_after; /* summed over proxy fences */
 };
 
-/* Plans for the edges of `first` (solved with the fences as written). */
-void plan_fences(struct unit *, struct flow_setup *, const struct flow *first, struct plan *);
+struct scene;
+/* Plans for the edges of `first`, solved with the fences as written; so is the scene, which the plan uses up. */
+void plan_fences(struct scene *, const struct flow *first, struct plan *);
