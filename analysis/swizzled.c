@@ -67,6 +67,15 @@ static uint32_t next_thread(const struct thread_set *s, uint32_t tid)
 	return THREADS_MAX;
 }
 
+/* The last thread of the set, or THREADS_MAX. */
+static uint32_t last_thread(const struct thread_set *s)
+{
+	for (uint32_t w = THREADS_MAX / 64; w-- > 0;)
+		if (s->w[w])
+			return w * 64 + 63 - (uint32_t)__builtin_clzll(s->w[w]);
+	return THREADS_MAX;
+}
+
 /* The node of a register that is the address as it is, but for a constant behind it; NONE. */
 static uint32_t plain_node(const struct values *vs, const struct operand *o)
 {
@@ -423,22 +432,39 @@ static bool place_reaches(const struct footprint *f, int64_t bytes, const struct
 	return false;
 }
 
-/* Thread by thread. */
-static bool thread_reaches_it(
-	struct values *vs, const struct access *g, struct footprint *f, const struct access *a)
+/* The thread is where the async access can be, or in too many places. */
+static bool one_reaches(struct values *vs, const struct access *g, struct footprint *f,
+	const struct access *a, uint32_t tid)
 {
+	struct residue address = address_of(vs, g, f, tid);
 	int64_t x, period;
 
-	for (uint32_t tid = next_thread(&f->who, 0); tid < THREADS_MAX;
-		tid = next_thread(&f->who, tid + 1)) {
-		struct residue address = address_of(vs, g, f, tid);
-
-		find_place(g, &address, &x, &period);
-		for (; x <= g->address.hi; x += period)
-			if (reaches(a, x, (int64_t)g->bytes))
-				return true;
-	}
+	if (!find_place(g, &address, &x, &period))
+		return true;
+	for (; x <= g->address.hi; x += period)
+		if (reaches(a, x, (int64_t)g->bytes))
+			return true;
 	return false;
+}
+
+static bool any_reaches(
+	struct values *vs, const struct access *g, struct footprint *f, const struct access *a)
+{
+	for (uint32_t tid = next_thread(&f->who, 0); tid < THREADS_MAX;
+		tid = next_thread(&f->who, tid + 1))
+		if (one_reaches(vs, g, f, a, tid))
+			return true;
+	return false;
+}
+
+/* Mostly one of these is at that edge of the range, if any thread is. */
+static bool outermost_reach(
+	struct values *vs, const struct access *g, struct footprint *f, const struct access *a)
+{
+	uint32_t first = next_thread(&f->who, 0), last = last_thread(&f->who);
+
+	return first < THREADS_MAX && (one_reaches(vs, g, f, a, first) ||
+					      one_reaches(vs, g, f, a, last));
 }
 
 static bool some_reach(
@@ -446,6 +472,8 @@ static bool some_reach(
 {
 	int64_t bytes = (int64_t)g->bytes;
 
+	if (!f->spread && outermost_reach(vs, g, f, a))
+		return true;
 	if (!f->spread)
 		find_spread(vs, g, f);
 	if (f->anywhere)
@@ -456,7 +484,7 @@ static bool some_reach(
 	if (reaches(a, f->first, bytes) || reaches(a, f->last, bytes))
 		return true;
 	list_places(vs, g, f);
-	return f->places ? place_reaches(f, bytes, a) : thread_reaches_it(vs, g, f, a);
+	return f->places ? place_reaches(f, bytes, a) : any_reaches(vs, g, f, a);
 }
 
 bool swizzled_apart(const struct values *values, const struct access *g, const struct access *a,
