@@ -52,6 +52,7 @@ struct kstep {
 	bool known; /* its rows are */
 	struct matrix_rows rows;
 	struct chunk_sets chunks; /* of those */
+	uint32_t met; /* the thread that was found to meet it last; THREADS_MAX: none yet */
 };
 
 /* The first thread of the set from `tid` on, or THREADS_MAX. */
@@ -204,7 +205,8 @@ static struct kstep *kstep_of(struct values *vs, const struct access *a)
 			return k;
 	struct kstep *k = ARENA_NEW(vs->arena, struct kstep, 1);
 
-	*k = (struct kstep){.next = *list, .insn = a->insn, .touch = a->touch};
+	*k = (struct kstep){
+		.next = *list, .insn = a->insn, .touch = a->touch, .met = THREADS_MAX};
 	k->known = a->pattern && matrix_rows(at, touch_of(vs, a), &k->rows) &&
 		   k->rows.start.base == BASE_SYMBOL && k->rows.start.lo >= 0 &&
 		   k->rows.start.hi <= INT32_MAX;
@@ -257,15 +259,26 @@ static bool touches(
 
 #define LOOKS_FIRST 8 /* threads: mostly one of them meets the matrix, if any does */
 
+static bool thread_meets(struct values *vs, const struct access *g, struct footprint *f,
+	struct kstep *k, uint32_t tid)
+{
+	struct residue address = address_of(vs, g, f, tid);
+
+	return touches(vs, k, g, &address);
+}
+
 static bool first_meet(
 	struct values *vs, const struct access *g, struct footprint *f, struct kstep *k)
 {
+	if (k->met < THREADS_MAX && thread_set_has(&f->who, k->met) &&
+		thread_meets(vs, g, f, k, k->met))
+		return true;
 	for (uint32_t tid = next_thread(&f->who, 0), n = 0; tid < THREADS_MAX && n < LOOKS_FIRST;
 		tid = next_thread(&f->who, tid + 1), n++) {
-		struct residue address = address_of(vs, g, f, tid);
-
-		if (touches(vs, k, g, &address))
-			return true;
+		if (!thread_meets(vs, g, f, k, tid))
+			continue;
+		k->met = tid;
+		return true;
 	}
 	return false;
 }
