@@ -375,8 +375,11 @@ void edge_index_copy(
 
 uint32_t edge_index_find(const struct edge_index *index, const struct edge *edge)
 {
+	size_t from_first = (uintptr_t)edge - (uintptr_t)index->edges;
 	uint32_t low = 0, high = index->n;
 
+	if (from_first < index->n * sizeof(*edge)) /* one of them */
+		return (uint32_t)(from_first / sizeof(*edge));
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
