@@ -36,7 +36,7 @@ struct solver {
 	struct budget *budget;
 	bool *infeasible; /* by demand */
 	struct maxflow *network;
-	struct bits any, always, done, taken; /* scratch, by run */
+	struct bits any, always, done, taken, starts, ends; /* scratch, by run */
 	struct bits group;		      /* scratch, by demand */
 	struct bits side;		      /* scratch, by node of the network */
 };
@@ -93,6 +93,16 @@ static void add_run(const struct solver *s, uint32_t r, uint8_t width, const uin
 	}
 }
 
+/* Run r is relevant and not among those seen yet; now it is. Demands of a group share most of their sources or
+ * sinks: one edge will do. */
+static bool is_new(struct bits seen, struct bits relevant, uint32_t r)
+{
+	if (!bits_has(relevant, r) || bits_has(seen, r))
+		return false;
+	bits_set(seen, r);
+	return true;
+}
+
 /* Cuts all of these demands (of one width) in one network; false: some need cannot be cut. */
 static bool cut_together(const struct solver *s, const uint32_t *demands, uint32_t n, uint8_t *have)
 {
@@ -105,16 +115,18 @@ static bool cut_together(const struct solver *s, const uint32_t *demands, uint32
 	maxflow_clear(m);
 	bits_zero(any);
 	bits_zero(s->group);
+	bits_zero(s->starts);
+	bits_zero(s->ends);
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t d = demands[k];
 
 		bits_set(s->group, d);
 		bits_or(any, runs->relevant[d]);
 		for (uint32_t i = 0; i < runs->starts[d].n; i++)
-			if (bits_has(runs->relevant[d], runs->starts[d].v[i]))
+			if (is_new(s->starts, runs->relevant[d], runs->starts[d].v[i]))
 				maxflow_edge(m, source, 2 * runs->starts[d].v[i], MAXFLOW_INFINITE);
 		for (uint32_t i = 0; i < runs->ends[d].n; i++)
-			if (bits_has(runs->relevant[d], runs->ends[d].v[i]))
+			if (is_new(s->ends, runs->relevant[d], runs->ends[d].v[i]))
 				maxflow_edge(m, 2 * runs->ends[d].v[i] + 1, sink, MAXFLOW_INFINITE);
 	}
 	runs_always_pending(runs, s->group, width, s->always);
@@ -535,6 +547,23 @@ static void take(const struct solver *s, const uint8_t *have, struct cut *cut)
 		qsort(cut->fences, cut->nfences, sizeof(*cut->fences), by_point);
 }
 
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Of any network: through and between the runs, from the source, to the sink. */
+static size_t most_edges(const struct runs *runs)
+{
+	size_t starts = 0, ends = 0;
+
+	for (uint32_t d = 0; d < runs->ndemands; d++) {
+		starts += runs->starts[d].n;
+		ends += runs->ends[d].n;
+	}
+	return (size_t)runs->n + runs->nsucc + smaller(starts, runs->n) + smaller(ends, runs->n);
+}
+
 static void solve(struct solver *s, const struct cut_graph *graph, const struct demand *demands,
 	uint32_t ndemands, struct cut *cut)
 {
@@ -547,13 +576,15 @@ static void solve(struct solver *s, const struct cut_graph *graph, const struct 
 	s->always = bits_new(arena, runs->n + 1);
 	s->done = bits_new(arena, runs->n + 1);
 	s->taken = bits_new(arena, runs->n + 1);
+	s->starts = bits_new(arena, runs->n + 1);
+	s->ends = bits_new(arena, runs->n + 1);
 	s->side = bits_new(arena, 2 * runs->n + 2);
 	s->group = bits_new(arena, ndemands);
 	uint8_t *have = ARENA_NEW(arena, uint8_t, runs->n + 1);
 	struct sets groups = find_groups(s);
 	struct sets components = find_components(s, &groups);
 
-	s->network = maxflow_new(arena, 2 * runs->n + 2);
+	s->network = maxflow_new(arena, 2 * runs->n + 2, most_edges(runs));
 	for (uint32_t d = 0; d < ndemands && !budget_spent(s->budget); d++)
 		if (set_of(&components, d) == d)
 			cut_component(s, &groups, members(s, &components, d), have);

@@ -208,6 +208,7 @@ static void join_runs(struct runs *runs, struct arena *arena)
 				runs->succ[n++] = runs->of[g->succ[i]];
 		run->nsucc = n - run->succ;
 	}
+	runs->nsucc = n;
 }
 
 static struct demand_sets sets_new(const struct runs *runs, struct arena *arena)

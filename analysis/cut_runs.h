@@ -27,7 +27,7 @@ struct runs {
 	uint32_t ndemands;
 	struct run *v;
 	uint32_t n;
-	uint32_t *succ;		     /* run numbers */
+	uint32_t *succ, nsucc;	     /* run numbers */
 	uint32_t *of;		     /* by point: its run, or NONE where nothing is pending */
 	uint32_t *pred_first, *pred; /* by run: the points before its first one */
 	struct bits is_source;	     /* by point: of some demand */

@@ -6,6 +6,8 @@
  */
 #include "analysis/maxflow.h"
 
+#include <assert.h>
+
 struct half {	       /* of an edge: one way */
 	uint32_t next; /* of the same node, or NONE */
 	uint32_t to;
@@ -13,7 +15,6 @@ struct half {	       /* of an edge: one way */
 };
 
 struct maxflow {
-	struct arena *arena;
 	uint32_t nodes;
 	uint32_t *head;		 /* by node: its first edge, or NONE */
 	uint32_t *level;	 /* by node: distance to the sink in this phase, or NONE */
@@ -21,15 +22,17 @@ struct maxflow {
 	uint32_t *queue, nqueue; /* the nodes that have a level */
 	uint32_t *path;
 	struct half *v; /* by edge */
-	uint32_t n, cap;
+	uint32_t n;
+	size_t cap;
 };
 
-struct maxflow *maxflow_new(struct arena *arena, uint32_t nodes)
+struct maxflow *maxflow_new(struct arena *arena, uint32_t nodes, size_t edges)
 {
 	struct maxflow *m = ARENA_NEW(arena, struct maxflow, 1);
 
-	m->arena = arena;
 	m->nodes = nodes;
+	m->cap = 2 * edges;
+	m->v = ARENA_UNSET(arena, struct half, m->cap);
 	m->head = ARENA_UNSET(arena, uint32_t, nodes);
 	m->level = ARENA_UNSET(arena, uint32_t, nodes);
 	m->turn = ARENA_UNSET(arena, uint32_t, nodes);
@@ -48,10 +51,9 @@ void maxflow_clear(struct maxflow *m)
 
 static void half_edge(struct maxflow *m, uint32_t from, uint32_t to, uint64_t capacity)
 {
-	struct half half = {m->head[from], to, capacity};
-
-	m->head[from] = m->n;
-	ARENA_PUSH(m->arena, m->v, m->n, m->cap, half);
+	assert(m->n < m->cap);
+	m->v[m->n] = (struct half){m->head[from], to, capacity};
+	m->head[from] = m->n++;
 }
 
 void maxflow_edge(struct maxflow *m, uint32_t from, uint32_t to, uint64_t capacity)

@@ -12,8 +12,9 @@
 
 struct maxflow;
 
-struct maxflow *maxflow_new(struct arena *, uint32_t nodes);
-/* Forgets the edges and keeps the memory, for another network of as many nodes. */
+/* For networks of that many nodes and at most so many edges. */
+struct maxflow *maxflow_new(struct arena *, uint32_t nodes, size_t edges);
+/* Forgets the edges and keeps the memory, for another network. */
 void maxflow_clear(struct maxflow *);
 void maxflow_edge(struct maxflow *, uint32_t from, uint32_t to, uint64_t capacity);
 /* The value of a maximum flow = the cost of a cheapest cut; MAXFLOW_INFINITE: no finite cut exists.

@@ -45,7 +45,7 @@ static void test_maxflow_equals_the_cheapest_split(void **state)
 	(void)state;
 	arena_init(&arena, &failure);
 	assert_int_equal(setjmp(failure), 0);
-	struct maxflow *m = maxflow_new(&arena, NODES);
+	struct maxflow *m = maxflow_new(&arena, NODES, 23);
 	struct bits side = bits_new(&arena, NODES);
 
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
@@ -82,7 +82,7 @@ static void test_maxflow_without_cut_and_nearest_the_sink(void **state)
 	(void)state;
 	arena_init(&arena, &failure);
 	assert_int_equal(setjmp(failure), 0);
-	struct maxflow *m = maxflow_new(&arena, 4);
+	struct maxflow *m = maxflow_new(&arena, 4, 3);
 	struct bits side = bits_new(&arena, 4);
 
 	for (uint32_t i = 0; i < 3; i++)
