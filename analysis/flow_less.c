@@ -47,14 +47,27 @@ static void copy_sites(struct flow_setup *s, bool away)
 		away ? s->end_uncovered : s->saved_uncovered, uncovered);
 }
 
+static uint64_t saved_space(const struct flow_setup *s)
+{
+	return (uint64_t)s->rows.cap * s->row_words + site_space(s);
+}
+
+void flow_forget_saved(struct flow_setup *s)
+{
+	if (!s->saved)
+		return;
+	ARENA_GIVE_BACK(s->arena, s->saved, saved_space(s));
+	ARENA_GIVE_BACK(s->arena, s->saved_uncovered, s->nends);
+	s->saved = NULL;
+}
+
 /* Once for all that is asked of one run. */
 static void save(struct flow_setup *s)
 {
 	if (s->has_saved)
 		return;
 	if (!s->saved) {
-		s->saved = ARENA_UNSET(s->arena, uint64_t,
-			(uint64_t)s->rows.cap * s->row_words + site_space(s));
+		s->saved = ARENA_UNSET(s->arena, uint64_t, saved_space(s));
 		s->saved_uncovered = ARENA_NEW(s->arena, uint32_t, s->nends);
 	}
 	for (uint32_t r = 0; r < s->rows.n; r++)

@@ -241,7 +241,8 @@ void flow_make_rows(struct flow_setup *s, const struct fence_view *view)
 	unit_end(s->unit);
 	if (s->rows.n <= s->rows.cap)
 		return;
+	flow_forget_saved(s);
+	ARENA_GIVE_BACK(s->arena, s->in, (size_t)s->rows.cap * s->row_words);
 	s->rows.cap = s->rows.n;
 	s->in = ARENA_UNSET(s->arena, uint64_t, (size_t)s->rows.n * s->row_words);
-	s->saved = NULL;
 }

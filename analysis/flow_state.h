@@ -293,6 +293,8 @@ void flow_make_rows(struct flow_setup *, const struct fence_view *);
 /* Those that end in the blocks of the set, or of rows that grew, and some of which may be none of the latest run
  * (no words: all). */
 void flow_collect_edges(struct flow_setup *, struct bits blocks, struct flow *);
+/* flow_less.c: before the rows become others, or more. */
+void flow_forget_saved(struct flow_setup *);
 /* To be run, or run again. */
 void flow_mark_dirty(struct flow_setup *, uint32_t block);
 /* Runs dirty blocks until none is; those that ran are noted in `ran`, where it has words. */
