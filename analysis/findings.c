@@ -47,7 +47,7 @@ struct place place_of(const struct function *fn, uint32_t insn, struct arena *ke
 		return place;
 	place.at = fn->insns[insn].at;
 	place.opcode = fn->insns[insn].opcode_at;
-	place.kernel_function = fn->insns[insn].origin;
+	place.kernel_function = insn_origin(fn, &fn->insns[insn]);
 	uint32_t loc = fn->insns[insn].loc;
 
 	if (loc == NONE)
@@ -269,7 +269,7 @@ static void set_changes(const struct analysis_view *view, const uint32_t *of_edg
 			.reason = keep_text(change->reason, keep)};
 
 		fence.at = at_end			     ? fn->end_at.begin
-			   : change->change == CHANGE_INSERT ? fn->insns[change->before].insert_at
+			   : change->change == CHANGE_INSERT ? insn_insert_at(fn, change->before)
 							     : fn->insns[change->before].at.begin;
 		if (change->behind)
 			fence.at = source_rest_blank(

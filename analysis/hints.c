@@ -102,9 +102,9 @@ static void attach(const struct function *fn, struct arena *arena, struct hint_m
 	map->count = ARENA_NEW(arena, uint32_t, fn->ninsns + 1);
 	for (uint32_t k = 0; k < fn->ninsns; k++) {
 		const struct insn *insn = &fn->insns[k];
-		uint32_t from = body_of(fn, insn->origin)->begin;
+		uint32_t from = body_of(fn, insn_origin(fn, insn))->begin;
 
-		if (k && insn[-1].origin == insn->origin && insn[-1].context == insn->context)
+		if (k && insn[-1].context == insn->context)
 			from = insn[-1].at.begin;
 		if (from >= insn->at.begin)
 			continue;
@@ -203,7 +203,7 @@ static void mark_ranges(const struct function *fn, struct arena *arena, struct h
 		map->by[k] = range[behind - 1];
 		map->leave[k] |= LEAVE_EDGES;
 		/* what goes before the first one stands before the `off` */
-		if (fn->insns[k].insert_at > map->uses[map->by[k]].hint->at.begin)
+		if (insn_insert_at(fn, k) > map->uses[map->by[k]].hint->at.begin)
 			map->leave[k] |= LEAVE_TEXT;
 	}
 }
@@ -227,7 +227,7 @@ void hints_read(const struct function *fn, const struct effect **effects, struct
 /* Nothing but comments stands between, so that a rewrite puts nothing there either. */
 static bool follows_at_once(const struct unit *unit, const struct hint *hint, uint32_t k)
 {
-	return unit->fn->insns[k].insert_at <= hint->at.begin;
+	return insn_insert_at(unit->fn, k) <= hint->at.begin;
 }
 
 /* A fence that follows at once, be it named or not; else the next access or call that a finding

@@ -21,7 +21,7 @@ struct linker {
 	struct linked *out;
 	struct function *fn; /* out->fn */
 	uint32_t insns_cap, operands_cap, regs_cap, symbols_cap, labels_cap, tables_cap, locs_cap;
-	uint32_t pragmas_cap, hints_cap, returns_cap, unknown_cap, calls_cap;
+	uint32_t inserts_cap, pragmas_cap, hints_cap, returns_cap, unknown_cap, calls_cap;
 	const struct function **parsed; /* by function of the module */
 	uint32_t *shared;		/* by function: the copy that late calls share, or NONE */
 	uint32_t *locs_at;		/* by function: where its .loc entries are, or NONE */
@@ -31,6 +31,7 @@ struct linker {
 	struct link_edge *edges;
 	uint32_t nedges, edges_cap;
 	uint64_t unseen; /* instructions of bodies that can be called and have no copy yet */
+	bool inserts;	 /* function.insert_at is there */
 	bool failed;
 };
 
@@ -176,14 +177,28 @@ static struct insn move_at(const struct insn *call, uint32_t first)
 	return move;
 }
 
-static void push_insn(struct linker *l, struct insn insn)
+/* Some body has places of its own to insert at. */
+static bool has_inserts(const struct linker *l)
 {
+	for (uint32_t i = 0; i < l->out->nbodies; i++)
+		if (l->out->bodies[i]->insert_at)
+			return true;
+	return false;
+}
+
+static void push_insn(struct linker *l, struct insn insn, uint32_t insert_at)
+{
+	uint32_t n = l->fn->ninsns;
+
 	ARENA_PUSH(l->arena, l->fn->insns, l->fn->ninsns, l->insns_cap, insn);
+	if (l->inserts)
+		ARENA_PUSH(l->arena, l->fn->insert_at, n, l->inserts_cap, insert_at);
 }
 
 /* One move for each plain argument or return; link_params says which registers they join. Until
  * then they move nothing: a destination that nobody reads. */
-static void push_moves(struct linker *l, const struct insn *call, const struct operand *tuple)
+static void push_moves(struct linker *l, const struct insn *call, uint32_t insert_at,
+	const struct operand *tuple)
 {
 	for (uint32_t i = 0; tuple && i < operand_count(tuple); i++) {
 		const struct operand *o = &l->fn->operands[tuple->first + i];
@@ -196,7 +211,7 @@ static void push_moves(struct linker *l, const struct insn *call, const struct o
 		for (int k = 0; k < 2; k++)
 			ARENA_PUSH(l->arena, l->fn->operands, l->fn->noperands, l->operands_cap,
 				pair[k]);
-		push_insn(l, move_at(call, first));
+		push_insn(l, move_at(call, first), insert_at);
 	}
 }
 
@@ -223,7 +238,6 @@ static struct insn final_return(const struct function *body)
 
 	return (struct insn){.at = {end, end},
 		.opcode_at = {end, end},
-		.insert_at = end,
 		.op = OP_ret,
 		.guard = NONE,
 		.loc = NONE};
@@ -233,11 +247,11 @@ static void copy_insns(struct linker *l, const struct function *body, const stru
 {
 	for (uint32_t i = 0; i <= body->ninsns; i++) {
 		struct insn insn = i < body->ninsns ? body->insns[i] : final_return(body);
+		uint32_t at_text = i < body->ninsns ? insn_insert_at(body, i) : insn.at.begin;
 		struct link_call_parts p = {0};
 
 		insn.first += at->operands;
-		insn.origin = body->index;
-		insn.context = l->ncopies - 1;
+		insn.context = (l->ncopies - 1) & INT32_MAX;
 		if (insn.guard != NONE)
 			insn.guard += at->regs;
 		if (insn.loc != NONE)
@@ -247,9 +261,9 @@ static void copy_insns(struct linker *l, const struct function *body, const stru
 		struct operand arguments = p.arguments ? *p.arguments : (struct operand){0};
 		struct operand returns = p.returns ? *p.returns : (struct operand){0};
 
-		push_moves(l, &insn, &arguments);
-		push_insn(l, insn);
-		push_moves(l, &insn, &returns);
+		push_moves(l, &insn, at_text, &arguments);
+		push_insn(l, insn, at_text);
+		push_moves(l, &insn, at_text, &returns);
 	}
 }
 
@@ -466,12 +480,22 @@ static const bool *unknown_by_insn(const struct linker *l)
 	return unknown;
 }
 
+static const uint32_t *origins_of(const struct linker *l)
+{
+	uint32_t *origins = ARENA_UNSET(l->arena, uint32_t, l->ncopies);
+
+	for (uint32_t k = 0; k < l->ncopies; k++)
+		origins[k] = l->copies[k].function;
+	return origins;
+}
+
 static void flatten(struct linker *l, const struct function *root)
 {
 	*l->fn = *root;
 	l->fn->ninsns = l->fn->noperands = l->fn->nregs = l->fn->nsymbols = 0;
 	l->fn->nlabels = l->fn->ntables = l->fn->nlocs = l->fn->npragmas = l->fn->nhints = 0;
 	l->fn->insns = NULL;
+	l->fn->insert_at = NULL;
 	l->fn->operands = NULL;
 	l->fn->regs = NULL;
 	l->fn->symbols = NULL;
@@ -484,10 +508,12 @@ static void flatten(struct linker *l, const struct function *root)
 	read_reachable(l);
 	if (l->failed)
 		return;
+	l->inserts = has_inserts(l);
 	copy_body(l, root, NONE);
 	link_copies(l);
 	if (l->failed)
 		return;
+	l->fn->origins = origins_of(l);
 	find_recursion(l);
 	write_calls(l);
 	struct link_graph graph = {.linked = l->out,

@@ -52,8 +52,8 @@ static bool has_end_point(const struct unit *unit, const struct block *b)
 	const struct block *next = &unit->cfg.blocks[b->succ.v[0]];
 	const struct insn *a = &fn->insns[last], *c = &fn->insns[last + 1];
 
-	return next->first == last + 1 && next->pred.n > 1 && a->origin == c->origin &&
-	       a->context == c->context && a->at.end <= c->at.begin &&
+	return next->first == last + 1 && next->pred.n > 1 && a->context == c->context &&
+	       a->at.end <= c->at.begin &&
 	       source_rest_blank(fn->module->source, a->at.end) != NONE;
 }
 
@@ -386,7 +386,7 @@ static bool passes_argument(const struct function *fn, const struct insn *insn)
 
 static bool same_code(const struct insn *a, const struct insn *b)
 {
-	return a->origin == b->origin && a->context == b->context;
+	return a->context == b->context;
 }
 
 /* Linking leaves the text as it was, which alone tells an argument's store from a result's load

@@ -36,7 +36,7 @@ void build_body_begin(struct build *b)
 	if (b->operands_cap < listed)
 		b->operands_cap = listed;
 	b->fn->operands = ARENA_UNSET(b->arena, struct operand, b->operands_cap);
-	b->loc = b->pragma_begin = b->last_label = NONE;
+	b->loc = b->last_label = NONE;
 }
 
 static void check_references(struct build *b)
@@ -135,6 +135,33 @@ static bool says_nothing(struct slice text)
 	return true;
 }
 
+/* Few functions have a place that is not where its instruction begins. */
+static uint32_t *insert_places(struct build *b)
+{
+	struct function *fn = b->fn;
+
+	if (fn->insert_at)
+		return fn->insert_at;
+	fn->insert_at = ARENA_UNSET(b->arena, uint32_t, fn->ninsns);
+	for (uint32_t k = 0; k < fn->ninsns; k++)
+		fn->insert_at[k] = fn->insns[k].at.begin;
+	return fn->insert_at;
+}
+
+/* ISA 12: "used_bytes_mask" binds to the instruction after it, so nothing may come between. */
+static void insert_before_pragmas(struct build *b)
+{
+	static const char mask[] = "used_bytes_mask";
+
+	for (uint32_t i = 0; i < b->fn->npragmas; i++) {
+		const struct pragma *pragma = &b->fn->pragmas[i];
+
+		if (pragma->before < b->fn->ninsns && pragma->text.size >= sizeof(mask) - 1 &&
+			memcmp(pragma->text.text, mask, sizeof(mask) - 1) == 0)
+			insert_places(b)[pragma->before] = pragma->at.begin;
+	}
+}
+
 /* What is put before an instruction goes before its `ignore` too, which would speak of the new text
  * else, and before an `off`, which begins a range that takes no text, but not into the range that
  * an `on` between them ends. */
@@ -151,13 +178,12 @@ static void insert_before_hints(struct build *b)
 		if ((hint->kind != HINT_IGNORE && hint->kind != HINT_OFF) ||
 			hint->before >= fn->ninsns || hint->before == closed)
 			continue;
-		struct insn *insn = &fn->insns[hint->before];
-		struct span between = {hint->at.end, insn->insert_at};
+		struct span between = {hint->at.end, insn_insert_at(fn, hint->before)};
 
 		if (between.begin > between.end)
 			continue;
 		if (says_nothing(build_text(b, between)))
-			insn->insert_at = hint->at.begin;
+			insert_places(b)[hint->before] = hint->at.begin;
 		else
 			closed = hint->before;
 	}
@@ -168,6 +194,7 @@ void build_body_finish(struct build *b, struct span body)
 	scope_close(&b->scope, b->table_entries);
 	check_references(b);
 	place_hints(b);
+	insert_before_pragmas(b);
 	insert_before_hints(b);
 	b->fn->end_at = (struct span){body.end - 1, body.end};
 	ARENA_TRIM(b->arena, b->fn->operands, b->fn->noperands, b->operands_cap);
@@ -349,19 +376,17 @@ void build_instruction_of(struct build *b, struct span at, uint32_t noperands)
 	const struct opcode_entry *entry = &b->opcodes[b->opcode];
 	struct insn insn = {.at = at,
 		.opcode_at = b->opcode_at,
-		.insert_at = b->pragma_begin != NONE ? b->pragma_begin : at.begin,
 		.op = entry->op,
 		.guard = b->guarded ? guard_reg(b) : NONE,
 		.guard_negated = b->guarded && b->guard_negated,
-		.loc = b->loc,
-		.origin = b->fn->index};
+		.loc = b->loc};
 
 	insn.mods = all_mods(b, entry, &insn.nmods);
 	insn.count = noperands;
 	insn.first = b->fn->noperands - noperands;
 	ARENA_PUSH(b->arena, b->fn->insns, b->fn->ninsns, b->insns_cap, insn);
 	b->guarded = false;
-	b->pragma_begin = b->last_label = NONE;
+	b->last_label = NONE;
 }
 
 void build_instruction(struct build *b, struct span at)
@@ -377,19 +402,14 @@ void build_instruction(struct build *b, struct span at)
 	build_instruction_of(b, at, n);
 }
 
-/* ISA 12: "used_bytes_mask" binds to the instruction after it, so nothing may come between. */
 void build_pragma(struct build *b, struct span at, struct span strings)
 {
 	if (!b->fn)
 		return;
 	struct slice text = {b->source->text + strings.begin + 1, strings.end - strings.begin - 2};
 	struct pragma pragma = {b->fn->ninsns, at, text};
-	static const char mask[] = "used_bytes_mask";
 
-	ARENA_PUSH(b->arena, b->fn->pragmas, b->fn->npragmas, b->pragmas_cap, pragma);
-	if (text.size >= sizeof(mask) - 1 && memcmp(text.text, mask, sizeof(mask) - 1) == 0)
-		b->pragma_begin = at.begin;
-}
+	ARENA_PUSH(b->arena, b->fn->pragmas, b->fn->npragmas, b->pragmas_cap, pragma);}
 
 static uint32_t small(const struct build *b, struct span number)
 {

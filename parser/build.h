@@ -102,7 +102,7 @@ struct build {
 	uint32_t nextra, extra_cap;
 	struct span opcode_at, guard_at;
 	bool guarded, guard_negated;
-	uint32_t loc, pragma_begin, last_label;
+	uint32_t loc, last_label;
 	uint32_t *targets; /* entries of the table at hand */
 	uint32_t ntargets, targets_cap;
 	uint32_t **table_entries; /* by table: its v, still to be written */

@@ -99,18 +99,17 @@ struct operand {
 struct insn {
 	struct span at;        /* from its guard (or opcode) to its `;` included */
 	struct span opcode_at; /* opcode with its modifiers */
-	uint32_t insert_at;    /* byte offset where a statement put "before" it belongs: at.begin, or the
-	                        * begin of a `.pragma "used_bytes_mask ..."` that binds to it */
 	uint16_t op;           /* enum opcode */
 	uint16_t nmods;
-	const uint16_t *mods;  /* enum modifier, in order of the text */
 	uint32_t guard;        /* register of @p, or NONE */
-	bool guard_negated;    /* @!p */
+	const uint16_t *mods;  /* enum modifier, in order of the text */
 	uint32_t first, count; /* top-level operands: function->operands[first .. first+count) */
 	uint32_t loc;          /* index into function->locs of the .loc in force, or NONE */
-	uint32_t origin;       /* function index in the module (differs from the root's after linking) */
-	uint32_t context;      /* call context number; 0: the root itself */
+	uint32_t context : 31; /* call context number; 0: the root itself */
+	bool guard_negated : 1; /* @!p */
 };
+
+_Static_assert(sizeof(struct insn) == 48, "there are as many as instructions");
 
 struct reg {
 	uint32_t name;  /* name id; one of a range `%r<4>`: of `%r` */
@@ -203,6 +202,8 @@ struct function { /* one body, parsed; freed after use */
 	const struct module *module;
 	uint32_t index; /* in module->functions */
 	struct insn *insns; uint32_t ninsns;
+	uint32_t *insert_at;       /* by instruction: see insn_insert_at(); NULL: the begin of each */
+	const uint32_t *origins;   /* by call context: its function in the module; NULL: all is of `index` */
 	struct operand *operands; uint32_t noperands;
 	struct reg *regs; uint32_t nregs;
 	struct symbol *symbols; uint32_t nsymbols; /* parameters, returns, locals: id - module->nsymbols */
@@ -250,6 +251,19 @@ static inline const struct symbol *function_symbol(const struct function *fn, ui
 {
 	return id < fn->module->nsymbols ? &fn->module->symbols[id]
 					 : &fn->symbols[id - fn->module->nsymbols];
+}
+
+/* Byte offset where a statement put "before" instruction k belongs: at.begin, or the begin of a
+ * `.pragma "used_bytes_mask ..."` that binds to it, or of hints that stand there. */
+static inline uint32_t insn_insert_at(const struct function *fn, uint32_t k)
+{
+	return fn->insert_at ? fn->insert_at[k] : fn->insns[k].at.begin;
+}
+
+/* The function index in the module, which differs from the root's after linking. */
+static inline uint32_t insn_origin(const struct function *fn, const struct insn *insn)
+{
+	return fn->origins ? fn->origins[insn->context] : fn->index;
 }
 
 /* Top-level operand i of an instruction, or NULL. */

@@ -380,16 +380,16 @@ static void test_parse_places_to_insert(void **state)
 
 	(void)state;
 	assert_true(parse_function(&run->modules.v[0], 0, &run->body, &fn, &run->diags));
-	assert_int_equal(source_line(&run->source, fn.insns[0].insert_at), 3);
-	assert_int_equal(fn.insns[1].insert_at, fn.insns[1].at.begin);
+	assert_int_equal(source_line(&run->source, insn_insert_at(&fn, 0)), 3);
+	assert_int_equal(insn_insert_at(&fn, 1), fn.insns[1].at.begin);
 	assert_int_equal(run->source.text[fn.insns[1].at.begin], '@');
 	assert_memory_equal(run->source.text + fn.insns[2].at.begin, "trap;", 5);
 	assert_int_equal(fn.insns[2].at.end - fn.insns[2].at.begin, 5);
 	/* an `ignore` stays with its instruction, an `off` before its range; a label does not move
 	 */
-	assert_int_equal(source_line(&run->source, fn.insns[3].insert_at), 8);
-	assert_int_equal(fn.insns[4].insert_at, fn.insns[4].at.begin);
-	assert_memory_equal(run->source.text + fn.insns[5].insert_at, "// fencepost: off", 17);
+	assert_int_equal(source_line(&run->source, insn_insert_at(&fn, 3)), 8);
+	assert_int_equal(insn_insert_at(&fn, 4), fn.insns[4].at.begin);
+	assert_memory_equal(run->source.text + insn_insert_at(&fn, 5), "// fencepost: off", 17);
 	assert_int_equal(run->source.text[fn.end_at.begin], '}');
 	run_end(run);
 }
@@ -419,7 +419,7 @@ static void test_parse_places_past_hints(void **state)
 		struct function fn;
 
 		assert_true(parse_function(&run->modules.v[0], 0, &run->body, &fn, &run->diags));
-		assert_int_equal(fn.insns[1].insert_at,
+		assert_int_equal(insn_insert_at(&fn, 1),
 			rows[i].past ? fn.hints[1].at.begin : fn.insns[1].at.begin);
 		run_end(run);
 	}
@@ -470,7 +470,7 @@ static void test_parse_no_place_in_directives(void **state)
 
 		assert_true(parse_function(&run->modules.v[0], 0, &run->body, &fn, &run->diags));
 		assert_int_equal(fn.nhints, 1);
-		assert_int_equal(fn.insns[0].insert_at, fn.insns[0].at.begin);
+		assert_int_equal(insn_insert_at(&fn, 0), fn.insns[0].at.begin);
 		run_end(run);
 	}
 }

@@ -27,7 +27,7 @@ static char *dump_body(const struct function *fn)
 	for (uint32_t i = 0; i < fn->ninsns; i++)
 		fprintf(out, "%u-%u %u-%u %u\n", fn->insns[i].at.begin, fn->insns[i].at.end,
 			fn->insns[i].opcode_at.begin, fn->insns[i].opcode_at.end,
-			fn->insns[i].insert_at);
+			insn_insert_at(fn, i));
 	for (uint32_t i = 0; i < fn->noperands; i++)
 		fprintf(out, "%u %u\n", fn->operands[i].kind, fn->operands[i].id);
 	for (uint32_t i = 0; i < fn->nregs; i++)
