@@ -70,6 +70,8 @@ struct flow_setup *flow_prepare(struct unit *);
 struct flow_setup *flow_prepare_with(struct flow_setup *, const struct fence_view *);
 /* Solves to the fixed point with these fences in force. */
 void flow_solve(struct flow_setup *, const struct fence_view *, struct flow *);
+/* Gives back the state of the latest run, which is the latest no more; what it told stays. */
+void flow_forget_rows(struct flow_setup *);
 /* Nothing was solved since: flow_demands may be asked. */
 bool flow_is_latest(const struct flow_setup *, const struct flow *);
 /* The latest run, which was brief, can be solved again with planned fences gone. */

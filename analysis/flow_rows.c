@@ -176,16 +176,28 @@ static void list_readers(struct flow_setup *s, struct arena *arena)
 	}
 }
 
+static uint32_t most_rows(const struct cfg *cfg)
+{
+	return 3 * cfg->n;
+}
+
+static uint32_t count_edges(const struct cfg *cfg)
+{
+	uint32_t n = 0;
+
+	for (uint32_t b = 0; b < cfg->n; b++)
+		n += cfg->blocks[b].succ.n;
+	return n;
+}
+
 static void make_room(struct flow_setup *s)
 {
 	const struct cfg *cfg = &s->unit->cfg;
 	struct flow_rows *rows = &s->rows;
-	uint32_t edges = 0, most = 3 * cfg->n;
+	uint32_t most = most_rows(cfg);
 
 	if (rows->of)
 		return;
-	for (uint32_t b = 0; b < cfg->n; b++)
-		edges += cfg->blocks[b].succ.n;
 	rows->of = ARENA_UNSET(s->arena, uint32_t, cfg->n);
 	rows->behind = ARENA_UNSET(s->arena, uint32_t, cfg->n);
 	rows->late = ARENA_UNSET(s->arena, uint32_t, cfg->n);
@@ -198,8 +210,33 @@ static void make_room(struct flow_setup *s)
 	rows->first_run = ARENA_UNSET(s->arena, uint32_t, most);
 	rows->next_run = ARENA_UNSET(s->arena, uint32_t, cfg->n);
 	rows->first_way = ARENA_UNSET(s->arena, uint32_t, most);
-	rows->ways = ARENA_UNSET(s->arena, struct flow_way, edges);
+	rows->ways = ARENA_UNSET(s->arena, struct flow_way, count_edges(cfg));
 	rows->reached = ARENA_UNSET(s->arena, bool, most);
+}
+
+void flow_forget_rows(struct flow_setup *s)
+{
+	const struct cfg *cfg = &s->unit->cfg;
+	struct flow_rows *rows = &s->rows;
+	uint32_t most = most_rows(cfg);
+
+	if (!rows->of)
+		return;
+	flow_forget_saved(s);
+	ARENA_GIVE_BACK(s->arena, s->in, (size_t)rows->cap * s->row_words);
+	ARENA_GIVE_BACK(s->arena, rows->reached, most);
+	ARENA_GIVE_BACK(s->arena, rows->ways, count_edges(cfg));
+	ARENA_GIVE_BACK(s->arena, rows->first_way, most);
+	ARENA_GIVE_BACK(s->arena, rows->next_run, cfg->n);
+	ARENA_GIVE_BACK(s->arena, rows->first_run, most);
+	ARENA_GIVE_BACK(s->arena, rows->home, most);
+	ARENA_GIVE_BACK(s->arena, rows->absent, cfg->n);
+	ARENA_GIVE_BACK(s->arena, rows->late, cfg->n);
+	ARENA_GIVE_BACK(s->arena, rows->behind, cfg->n);
+	ARENA_GIVE_BACK(s->arena, rows->of, cfg->n);
+	*rows = (struct flow_rows){0};
+	s->in = NULL;
+	s->run++;
 }
 
 /* Blocks whose events may change the state, planned fences included; tells whether the rows that

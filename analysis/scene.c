@@ -142,6 +142,8 @@ static void solve(struct scene *scene, struct flow *flow, bool brief, bool own_o
 	scene->view.brief = brief;
 	scene->view.own_only = own_only;
 	*flow = (struct flow){0};
+	if (latest->solved.setup && latest->solved.setup != scene->setup)
+		flow_forget_rows((struct flow_setup *)(uintptr_t)latest->solved.setup);
 	flow_solve(scene->setup, &scene->view, flow);
 	fences_note(&latest->solved, scene);
 	latest->brief = brief;
