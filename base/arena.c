@@ -2,7 +2,8 @@
 /*
  * Bump allocation from malloc'ed chunks. What is given back, and what is left of a chunk when
  * another is begun, waits in lists by size for whoever asks for that much; only blocks of some size
- * do, so that the lists stay short. What is handed out is cleared then, but for arena_alloc_unset()
+ * do, so that the lists stay short, and neighbours among them become one when a large one is wanted
+ * and none is there. What is handed out is cleared then, but for arena_alloc_unset()
  * and arena_extend().
  */
 #include "base/arena.h"
@@ -32,6 +33,7 @@ enum {
 	ALIGNMENT = 16,
 	FIRST_CHUNK = 64 * 1024,
 	FIRST_OF_STAGE = 16 * 1024,
+	LARGE = 32 * 1024, /* worth a search among what is spare */
 	LARGEST_STEP = 8 * 1024 * 1024
 };
 enum { SPARE_LEAST = 2048, LOOK_AT = 8 }; /* bytes; blocks of a list that may be too small */
@@ -86,6 +88,7 @@ static void set_aside(struct arena *arena, void *p, size_t size)
 	SHOW(block, sizeof(*block));
 	*block = (struct arena_block){*list, size};
 	*list = block;
+	arena->apart = true;
 	HIDE(block + 1, size - sizeof(*block));
 }
 
@@ -116,17 +119,108 @@ static struct arena_block *find_spare(struct arena *arena, size_t size)
 	return NULL;
 }
 
+/* ---- neighbours among what is spare ---- */
+
+/* Two lists by address as one. */
+static struct arena_block *merge(struct arena_block *a, struct arena_block *b)
+{
+	struct arena_block *first = NULL, **end = &first;
+
+	while (a && b) {
+		struct arena_block **lower = a < b ? &a : &b;
+
+		*end = *lower;
+		end = &(*lower)->next;
+		*lower = (*lower)->next;
+	}
+	*end = a ? a : b;
+	return first;
+}
+
+/* All spare blocks by address; the lists are empty behind it. */
+static struct arena_block *take_all(struct arena *arena)
+{
+	struct arena_block *sorted[ARENA_SIZES] = {NULL}; /* of up to 2^k blocks, as digits of a number */
+	struct arena_block *all = NULL;
+
+	for (uint32_t k = 0; k < ARENA_SIZES; k++)
+		while (arena->spare[k]) {
+			struct arena_block *one = arena->spare[k];
+			uint32_t digit = 0;
+
+			arena->spare[k] = one->next;
+			one->next = NULL;
+			for (; sorted[digit]; digit++) {
+				one = merge(sorted[digit], one);
+				sorted[digit] = NULL;
+			}
+			sorted[digit] = one;
+		}
+	for (uint32_t k = 0; k < ARENA_SIZES; k++)
+		all = merge(all, sorted[k]);
+	return all;
+}
+
+/* Makes one block of those that lie side by side. */
+static void join_spares(struct arena *arena)
+{
+	struct arena_block *block = take_all(arena);
+
+	while (block) {
+		struct arena_block *next = block->next;
+		size_t size = block->size;
+
+		for (; (unsigned char *)next == (unsigned char *)block + size; next = next->next)
+			size += next->size;
+		SHOW(block, size);
+		set_aside(arena, block, size);
+		block = next;
+	}
+	arena->apart = false;
+}
+
+/* The size of about the largest spare block, if it is at least that large; else 0. */
+static size_t largest_spare(const struct arena *arena, size_t least)
+{
+	for (uint32_t k = ARENA_SIZES; k-- > list_of(least);)
+		if (arena->spare[k] && arena->spare[k]->size >= least)
+			return arena->spare[k]->size;
+	return 0;
+}
+
+/* Rather than memory that was never touched a stage takes what its parent has lying about. */
+static size_t fitting_chunk(struct arena *parent, size_t bytes, size_t size)
+{
+	size_t least = sizeof(struct arena_chunk) + (bytes > LARGE ? bytes : LARGE);
+
+	if (size < LARGE)
+		return size;
+	if (parent->apart)
+		join_spares(parent);
+	size_t spare = largest_spare(parent, least);
+
+	if (!spare || spare - sizeof(struct arena_chunk) >= size)
+		return size;
+	return spare - sizeof(struct arena_chunk);
+}
+
+static size_t next_size(size_t size)
+{
+	return size < LARGEST_STEP / 2 ? 2 * size : LARGEST_STEP;
+}
+
 /* Chunks grow with what is in use, so that their number stays logarithmic. */
 static void add_chunk(struct arena *arena, size_t bytes)
 {
-	size_t size = arena->chunks   ? arena->chunks->size * 2
+	size_t size = arena->next_chunk ? arena->next_chunk
 		      : arena->parent ? FIRST_OF_STAGE
 				      : FIRST_CHUNK;
 
-	if (size > LARGEST_STEP)
-		size = LARGEST_STEP;
 	if (size < bytes)
 		size = bytes;
+	arena->next_chunk = next_size(size);
+	if (arena->parent)
+		size = fitting_chunk(arena->parent, bytes, size);
 	struct arena_chunk *chunk =
 		arena->parent ? arena_alloc_unset(arena->parent, sizeof(*chunk) + size)
 			      : malloc(sizeof(*chunk) + size);
@@ -150,6 +244,10 @@ static void *take_spare(struct arena *arena, size_t size)
 {
 	struct arena_block *block = find_spare(arena, size);
 
+	if (!block && size >= LARGE && arena->apart) {
+		join_spares(arena);
+		block = find_spare(arena, size);
+	}
 	if (block)
 		set_aside(arena, (unsigned char *)block + size, block->size - size);
 	return block;
@@ -291,6 +389,7 @@ void arena_reset(struct arena *arena)
 		.chunks = largest, .limit = arena->limit, .on_failure = arena->on_failure};
 	if (!largest)
 		return;
+	arena->next_chunk = next_size(largest->size);
 	largest->next = NULL;
 	SHOW(largest->bytes, largest->size);
 	begin(arena, largest->bytes, largest->size);

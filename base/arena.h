@@ -6,6 +6,7 @@
 #pragma once
 
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,8 +18,10 @@ enum { ARENA_SIZES = 32 };
 struct arena {
 	struct arena *parent;       /* of a stage: where its chunks come from; else NULL */
 	struct arena_chunk *chunks; /* newest first */
+	size_t next_chunk;          /* bytes of the next one, if larger than what is asked for; 0: first */
 	unsigned char *at, *end;    /* where the next bytes come from */
 	struct arena_block *spare[ARENA_SIZES]; /* given back, by binary logarithm of the size */
+	bool apart;                 /* some may lie side by side and be two */
 	size_t used;                /* bytes handed out since the last reset, less those given back */
 	size_t limit;               /* fail beyond this many bytes; 0: no limit */
 	jmp_buf *on_failure;        /* longjmp(.., 1) target when memory runs out; never NULL in use */

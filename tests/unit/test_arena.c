@@ -205,6 +205,61 @@ static void test_arena_stage_gives_back(void **state)
 	arena_free(&arena);
 }
 
+/* Neighbours that were given back one by one, in any order, are one block for who asks for more than each. */
+static void test_arena_joins_neighbours(void **state)
+{
+	jmp_buf failed;
+	struct arena arena;
+	unsigned char *v[8];
+
+	(void)state;
+	if (setjmp(failed))
+		fail();
+	arena_init(&arena, &failed);
+	arena_reset(&arena);
+	arena_give_back(&arena, arena_alloc(&arena, 1000000), 1000000); /* one chunk for all */
+	for (int i = 0; i < 8; i++)
+		v[i] = memset(arena_alloc_unset(&arena, 40000), i, 40000);
+	struct arena_chunk *chunks = arena.chunks;
+
+	for (int i = 0; i < 6; i++)
+		arena_give_back(&arena, v[i * 5 % 6], 40000);
+	arena_give_back(&arena, v[7], 40000);
+	unsigned char *six = arena_alloc(&arena, 240000);
+
+	assert_ptr_equal(six, v[0]);
+	assert_true(is_zero(six, 240000));
+	for (int i = 0; i < 40000; i++)
+		assert_int_equal(v[6][i], 6);
+	assert_ptr_equal(arena.chunks, chunks);
+	arena_free(&arena);
+}
+
+/* A stage that wants a large chunk begins with what its parent has lying about. */
+static void test_arena_stage_takes_what_is_spare(void **state)
+{
+	jmp_buf failed;
+	struct arena arena, stage;
+
+	(void)state;
+	if (setjmp(failed))
+		fail();
+	arena_init(&arena, &failed);
+	unsigned char *spare = arena_alloc(&arena, 90000), *after = arena_alloc(&arena, 16);
+
+	arena_give_back(&arena, spare, 90000);
+	arena_begin(&stage, &arena);
+	for (int i = 0; i < 80; i++) {
+		unsigned char *p = memset(arena_alloc(&stage, 1000), 0xa5, 1000);
+
+		assert_true(p > spare && p + 1000 <= spare + 90000);
+	}
+	assert_int_equal(after[0], 0);
+	arena_end(&stage);
+	assert_ptr_equal(arena_alloc(&arena, 90000), spare);
+	arena_free(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +270,8 @@ int main(void)
 		cmocka_unit_test(test_arena_fails_through_the_jump),
 		cmocka_unit_test(test_arena_push_grows),
 		cmocka_unit_test(test_arena_stage_gives_back),
+		cmocka_unit_test(test_arena_joins_neighbours),
+		cmocka_unit_test(test_arena_stage_takes_what_is_spare),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 99 : 0;
