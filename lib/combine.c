@@ -84,6 +84,8 @@ static int by_place(const void *a, const void *b)
 		return x->fence.at < y->fence.at ? -1 : 1;
 	if (x->fence.change != y->fence.change)
 		return x->fence.change < y->fence.change ? -1 : 1;
+	if (x->turn != y->turn)
+		return x->turn < y->turn ? -1 : 1;
 	if (x->fence.kind != y->fence.kind)
 		return x->fence.kind < y->fence.kind ? -1 : 1;
 	return x->root < y->root ? -1 : x->root > y->root;
@@ -127,7 +129,7 @@ static bool merge(struct text_change *kept, const struct text_change *next)
 	return false;
 }
 
-static void merge_changes(struct job *job)
+bool merge_changes(struct job *job)
 {
 	struct text_changes *changes = &job->changes;
 	uint32_t kept = 0;
@@ -150,7 +152,10 @@ static void merge_changes(struct job *job)
 		if (!merged)
 			changes->v[kept++] = *next;
 	}
+	bool fewer = kept < changes->n;
+
 	changes->n = kept;
+	return fewer;
 }
 
 /* What is said of a fence in a callee must hold in every root that runs it. */

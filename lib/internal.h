@@ -36,6 +36,7 @@ struct fixed {
 struct text_change { /* of the text, for all roots */
 	const struct module *module;
 	uint32_t root; /* the first that wants it */
+	int32_t turn;  /* 0, or of a run again that inserts it: behind others of its place; in front, below 0 */
 	struct result_fence fence;
 	struct fixed *fixes;
 	uint32_t nfixes, fixes_cap;
@@ -98,6 +99,8 @@ void job_end_again(struct job *);
 /* Puts the changes of all roots together: one list by place, the same text changed once. */
 void combine_roots(struct job *);
 void sort_changes(struct text_changes *);
+/* Of changes in order, one for two of one place where one does; whether there are fewer now. */
+bool merge_changes(struct job *);
 /* Goes on with combined changes until a further run would change nothing. */
 void settle_changes(struct job *);
 /* The text with the job's changes, and the edits of it, one each. */

@@ -4,8 +4,8 @@
  * changes nothing. Fences that make others spare may come late in a plan, and roots are planned apart: one that
  * some root wants in a function that others run too may do for one of theirs. So the text so far is run again,
  * and what that changes is said of the text as it was given. Such a run takes fences away or narrows
- * them, for no edge is missing. Invariant: the job's changes make the very text that the latest of
- * these runs has made.
+ * them, for no edge is missing; with a narrower --fix it may put in more. Invariant: the job's changes make the very text
+ * that the latest of these runs has made, or one with fewer fences that is run again.
  */
 #include "lib/internal.h"
 
@@ -18,6 +18,7 @@ struct again {
 	struct edits edits;	/* by change of the job */
 	struct edit_span *spans; /* of the edits, in order of the text */
 	struct text_changes out; /* as they are to be */
+	int32_t turn;		 /* of this run, from 1 on */
 };
 
 static bool is_touched(const struct job *job, const struct root *root)
@@ -114,8 +115,10 @@ static uint32_t same_root(const struct again *a, const struct module *module, ui
 static void add_new(struct again *a, const struct text_change *from)
 {
 	const struct module *module = &a->job->modules.v[from->module - a->next->modules.v];
-	struct text_change one = {
-		.module = module, .root = same_root(a, module, from->root), .fence = from->fence};
+	struct text_change one = {.module = module,
+		.root = same_root(a, module, from->root),
+		.turn = a->turn,
+		.fence = from->fence};
 	uint32_t at = from->fence.at;
 	uint32_t i = from->fence.change == CHANGE_INSERT
 			     ? change_at(a, (struct span){at, at + 1})
@@ -127,6 +130,7 @@ static void add_new(struct again *a, const struct text_change *from)
 	if (i != NONE) { /* before a fence that is new itself */
 		one.fence.at = a->out.v[i].fence.at;
 		one.fence.behind = a->out.v[i].fence.behind;
+		one.turn = -a->turn;
 	} else {
 		one.fence.at = as_given(a, at);
 	}
@@ -173,7 +177,8 @@ static void change_again(struct again *a, const struct text_change *from, bool *
 	}
 }
 
-/* Both runs' changes as one list; false, and the job as it was, where that would make another text. */
+/* Both runs' changes as one list; false, and the job as it was, where that would make another text. Where one fence
+ * does for two that are both new it does make another, of which the next run has the word. */
 static bool compose(struct again *a)
 {
 	struct job *job = a->job, *next = a->next;
@@ -192,9 +197,11 @@ static bool compose(struct again *a)
 	a->out.n = kept;
 	job->changes = a->out;
 	sort_changes(&job->changes);
+	bool merged = merge_changes(job);
+
 	made = apply_changes(job, &(struct edits){.arena = &job->keep});
 	wanted = apply_changes(next, &(struct edits){.arena = &next->keep});
-	if (made.size != wanted.size || memcmp(made.text, wanted.text, made.size)) {
+	if (!merged && (made.size != wanted.size || memcmp(made.text, wanted.text, made.size))) {
 		job->changes = before;
 		return false;
 	}
@@ -206,9 +213,9 @@ static bool compose(struct again *a)
 
 enum again_result { SETTLED, CHANGED, UNSETTLED };
 
-static enum again_result run_again(struct job *job)
+static enum again_result run_again(struct job *job, int32_t turn)
 {
-	struct again a = {.job = job, .edits = {.arena = &job->keep}};
+	struct again a = {.job = job, .edits = {.arena = &job->keep}, .turn = turn};
 	struct slice text = apply_changes(job, &a.edits);
 	enum again_result result = SETTLED;
 
@@ -229,8 +236,8 @@ void settle_changes(struct job *job)
 
 	if (!job->changes.n || !(job->analysis.fix & (FIX_WIDE | FIX_REDUNDANT)))
 		return;
-	for (uint32_t run = 0; run < RUNS_MOST && result == CHANGED; run++)
-		result = run_again(job);
+	for (int32_t turn = 1; turn <= RUNS_MOST && result == CHANGED; turn++)
+		result = run_again(job, turn);
 	if (result != SETTLED)
 		diag_add(&job->diags, DIAG_WARNING, (struct span){NONE, NONE},
 			"a further run may take away or narrow more fences");
