@@ -230,11 +230,18 @@ static enum again_result run_again(struct job *job, int32_t turn)
 	return result;
 }
 
+/* What is put in may make other fences spare, or wider than is needed; and where edges stay that no
+ * fence is blamed for, one may be blamed now. */
+static bool may_find_more(uint32_t fix)
+{
+	return fix & (FIX_WIDE | FIX_REDUNDANT) || ((fix & FIX_MISPLACED) && !(fix & FIX_MISSING));
+}
+
 void settle_changes(struct job *job)
 {
 	enum again_result result = CHANGED;
 
-	if (!job->changes.n || !(job->analysis.fix & (FIX_WIDE | FIX_REDUNDANT)))
+	if (!job->changes.n || !may_find_more(job->analysis.fix))
 		return;
 	for (int32_t turn = 1; turn <= RUNS_MOST && result == CHANGED; turn++)
 		result = run_again(job, turn);
