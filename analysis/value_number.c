@@ -269,13 +269,20 @@ static bool is_join(const struct values *vs, uint32_t node)
 	return n->block && vs->cfg->blocks[n->block].pred.n;
 }
 
+/* In a kernel what stands outside all loops has one value in a thread, whatever makes it; a
+ * function may be called again. */
+static bool made_once(const struct values *vs, const struct node *n)
+{
+	return vs->is_entry && n->block < vs->cfg->n && !vs->cfg->blocks[n->block].loop_depth;
+}
+
 static uint32_t phi_number(struct values *vs, const struct node *n)
 {
 	uint32_t same = vs->number[vs->ssa.inputs[n->input]];
 
 	for (uint32_t i = 1; i < vs->cfg->blocks[n->block].pred.n; i++)
 		if (vs->number[vs->ssa.inputs[n->input + i]] != same)
-			return fresh(vs, false);
+			return fresh(vs, made_once(vs, n));
 	return same;
 }
 
@@ -325,7 +332,7 @@ static void number_node(struct values *vs, uint32_t node)
 			continue;
 		depth--;
 		if (vs->number[top] == NONE)
-			vs->number[top] = !made			? fresh(vs, false)
+			vs->number[top] = !made			? fresh(vs, made_once(vs, n))
 					  : n->kind == NODE_PHI ? phi_number(vs, n)
 								: expression(vs, n);
 	}
