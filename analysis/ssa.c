@@ -41,6 +41,12 @@ struct sights {
 	uint32_t insn;
 };
 
+static inline void see_special(struct sights *seen, const struct operand *o)
+{
+	if (o->kind == OPERAND_SPECIAL)
+		seen->ssa->specials |= UINT64_C(1) << o->special;
+}
+
 static inline void see_use(struct sights *seen, uint32_t reg, uint32_t slot)
 {
 	seen->uses[seen->nuses++] = (struct use){reg, seen->insn, slot};
@@ -60,6 +66,7 @@ static void see_used(struct sights *seen, const struct operand *o, uint32_t dept
 
 	if (o->kind == OPERAND_REG)
 		see_use(seen, o->id, (uint32_t)(o - operands));
+	see_special(seen, o);
 	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
 		see_used(seen, operands + o->first + i, depth + 1);
 }
@@ -104,6 +111,8 @@ static void see_insn(struct sights *seen, uint32_t i)
 			see_use(seen, o->id, (uint32_t)(o - fn->operands));
 		else if (operand_has_children(o))
 			see_used(seen, o, 0);
+		else
+			see_special(seen, o);
 	}
 	if (insn->guard != NONE)
 		see_use(seen, insn->guard, NONE);

@@ -30,6 +30,7 @@ struct ssa {
 		*use_slot; /* by register: uses; slot: operand index, or NONE for the guard */
 	uint32_t *def_at, *def_insn; /* by register: definitions in text order */
 	uint32_t defs_most;	     /* of one register */
+	uint64_t specials;	     /* that are read: bits by enum special_register */
 	bool *done;				/* by register: its nodes exist */
 	uint32_t *node_of;  /* by operand index: the node that a REG operand reads, or NONE */
 	uint32_t *guard_of; /* by instruction: the node that its guard reads, or NONE */

@@ -38,16 +38,6 @@ static void set_threads(struct values *vs)
 	vs->threads[2] = total < 64 ? total : 64;
 }
 
-static bool reads_special(
-	const struct function *fn, enum special_register from, enum special_register to)
-{
-	for (uint32_t i = 0; i < fn->noperands; i++)
-		if (fn->operands[i].kind == OPERAND_SPECIAL && fn->operands[i].special >= from &&
-			fn->operands[i].special <= to)
-			return true;
-	return false;
-}
-
 static uint32_t find_dynamic_shared(const struct function *fn)
 {
 	uint32_t n = fn->module->nsymbols + fn->nsymbols;
@@ -67,11 +57,12 @@ static uint32_t find_dynamic_shared(const struct function *fn)
 
 void launch_find(struct values *vs)
 {
+	const uint64_t others = UINT64_C(1) << SPECIAL_TID_Y | UINT64_C(1) << SPECIAL_TID_Z;
+
 	vs->dynamic_shared = find_dynamic_shared(vs->fn);
 	set_threads(vs);
-	vs->flat = !reads_special(vs->fn, SPECIAL_TID_Y, SPECIAL_TID_Z) || vs->exact_threads;
-	if (vs->exact_threads && (vs->threads[1] > 1 || vs->threads[2] > 1))
-		vs->flat = false;
+	vs->flat = vs->exact_threads ? vs->threads[1] == 1 && vs->threads[2] == 1
+				     : !(vs->ssa.specials & others);
 }
 
 /* The binary logarithm of the alignment that one operand's being right would prove; 0: none. */

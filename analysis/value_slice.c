@@ -193,9 +193,9 @@ static void slice(struct slicer *s)
 
 		s->calls |= vs->fn->insns[i].op == OP_call && vs->cfg->block_of[i] != NONE;
 	}
-	for (uint32_t i = 0; i < vs->fn->ninsns; i++)
-		if (vs->cfg->block_of[i] != NONE)
-			need_roots(s, i);
+	for (uint32_t k = 0; k < vs->cfg->active.n; k++)
+		if (vs->cfg->block_of[vs->cfg->active.v[k]] != NONE)
+			need_roots(s, vs->cfg->active.v[k]);
 	while (s->depth) {
 		uint32_t reg = s->stack[--s->depth];
 

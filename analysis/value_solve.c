@@ -599,8 +599,8 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	(void)assumptions_used; /* bounds carry their own assumptions; see struct value */
 	*vs = (struct values){
 		.fn = fn, .cfg = cfg, .options = options, .arena = arena, .budget = budget};
-	launch_find(vs);
 	ssa_init(&vs->ssa, fn, cfg, arena);
+	launch_find(vs);
 	solver_slice(&s);
 	vs->at = ARENA_UNSET(arena, struct value, vs->nsolved + 1);
 	context_find_controls(vs);
