@@ -50,13 +50,13 @@ static inline void see_special(struct sights *seen, const struct operand *o)
 static inline void see_use(struct sights *seen, uint32_t reg, uint32_t slot)
 {
 	seen->uses[seen->nuses++] = (struct use){reg, seen->insn, slot};
-	seen->ssa->use_at[reg + 1]++;
+	seen->ssa->use_at[reg]++;
 }
 
 static inline void see_def(struct sights *seen, uint32_t reg)
 {
 	seen->defs[seen->ndefs++] = (struct def){reg, seen->insn};
-	seen->ssa->def_at[reg + 1]++;
+	seen->ssa->def_at[reg]++;
 }
 
 /* Operands nest four deep at most; see regs.c. */
@@ -74,7 +74,7 @@ static void see_used(struct sights *seen, const struct operand *o, uint32_t dept
 /* Most are in the long lists of matrix products. */
 static void see_defined(struct sights *seen, const struct operand *o, uint32_t depth)
 {
-	uint32_t *count = seen->ssa->def_at + 1, insn = seen->insn;
+	uint32_t *count = seen->ssa->def_at, insn = seen->insn;
 
 	if (o->kind == OPERAND_REG)
 		see_def(seen, o->id);
@@ -118,14 +118,6 @@ static void see_insn(struct sights *seen, uint32_t i)
 		see_use(seen, insn->guard, NONE);
 }
 
-/* Filling moved every start to its end: move them back. */
-static void rewind(uint32_t *at, uint32_t n)
-{
-	for (uint32_t i = n; i > 0; i--)
-		at[i] = at[i - 1];
-	at[0] = 0;
-}
-
 static uint32_t *zeroes(struct arena *arena, uint32_t n)
 {
 	return ARENA_NEW(arena, uint32_t, n + 1);
@@ -141,33 +133,29 @@ static uint32_t *nones(struct arena *arena, uint32_t n)
 	return memset(unset(arena, n), 0xff, sizeof(uint32_t) * (n + (size_t)1));
 }
 
+/* From the last one on: each register's end moves to its start. */
 static void fill_uses(struct ssa *s, const struct sights *seen)
 {
-	uint32_t nregs = s->fn->nregs;
-
-	s->use_insn = unset(s->arena, s->use_at[nregs]);
-	s->use_slot = unset(s->arena, s->use_at[nregs]);
+	s->use_insn = unset(s->arena, seen->nuses);
+	s->use_slot = unset(s->arena, seen->nuses);
 	uint32_t *use_at = s->use_at, *use_insn = s->use_insn, *use_slot = s->use_slot;
 
-	for (const struct use *x = seen->uses, *end = x + seen->nuses; x < end; x++) {
-		uint32_t at = use_at[x->reg]++;
+	for (uint32_t i = seen->nuses; i-- > 0;) {
+		const struct use *x = &seen->uses[i];
+		uint32_t at = --use_at[x->reg];
 
 		use_insn[at] = x->insn;
 		use_slot[at] = x->slot;
 	}
-	rewind(s->use_at, nregs);
 }
 
 static void fill_defs(struct ssa *s, const struct sights *seen)
 {
-	uint32_t nregs = s->fn->nregs;
-
-	s->def_insn = unset(s->arena, s->def_at[nregs]);
+	s->def_insn = unset(s->arena, seen->ndefs);
 	uint32_t *at = s->def_at, *def_insn = s->def_insn;
 
-	for (const struct def *x = seen->defs, *end = x + seen->ndefs; x < end; x++)
-		def_insn[at[x->reg]++] = x->insn;
-	rewind(s->def_at, nregs);
+	for (uint32_t i = seen->ndefs; i-- > 0;)
+		def_insn[--at[seen->defs[i].reg]] = seen->defs[i].insn;
 }
 
 static void index_registers(struct ssa *s)
@@ -184,12 +172,16 @@ static void index_registers(struct ssa *s)
 	for (uint32_t i = 0; i < fn->ninsns; i++)
 		if (s->cfg->block_of[i] != NONE)
 			see_insn(&seen, i);
+	uint32_t nuses = 0, ndefs = 0;
+
 	for (uint32_t r = 0; r < nregs; r++) {
-		if (s->def_at[r + 1] > s->defs_most)
-			s->defs_most = s->def_at[r + 1];
-		s->use_at[r + 1] += s->use_at[r];
-		s->def_at[r + 1] += s->def_at[r];
+		if (s->def_at[r] > s->defs_most)
+			s->defs_most = s->def_at[r];
+		s->use_at[r] = nuses += s->use_at[r];
+		s->def_at[r] = ndefs += s->def_at[r];
 	}
+	s->use_at[nregs] = nuses;
+	s->def_at[nregs] = ndefs;
 	fill_uses(s, &seen);
 	fill_defs(s, &seen);
 	ARENA_GIVE_BACK(s->arena, seen.defs, fn->noperands);

@@ -291,22 +291,19 @@ static void read_definition(struct uses *uses, const struct node *n)
 	push_read(uses, n->previous);
 }
 
+/* From the last one on: each node's end moves to its start. */
 static void sort_users(const struct uses *uses)
 {
 	struct values *vs = uses->vs;
-	uint32_t n = vs->nsolved;
+	uint32_t n = vs->nsolved, *at = vs->user_at = ARENA_NEW(vs->arena, uint32_t, n + 2);
 
-	vs->user_at = ARENA_NEW(vs->arena, uint32_t, n + 2);
 	for (uint32_t i = 0; i < uses->n; i++)
-		vs->user_at[uses->v[i].source + 1]++;
-	for (uint32_t i = 0; i < n; i++)
-		vs->user_at[i + 1] += vs->user_at[i];
+		at[uses->v[i].source]++;
+	for (uint32_t i = 0, all = 0; i <= n; i++)
+		at[i] = all += at[i];
 	vs->users = ARENA_UNSET(vs->arena, uint32_t, uses->n + 1);
-	for (uint32_t i = 0; i < uses->n; i++)
-		vs->users[vs->user_at[uses->v[i].source]++] = uses->v[i].user;
-	for (uint32_t i = n; i > 0; i--)
-		vs->user_at[i] = vs->user_at[i - 1];
-	vs->user_at[0] = 0;
+	for (uint32_t i = uses->n; i-- > 0;)
+		vs->users[--at[uses->v[i].source]] = uses->v[i].user;
 }
 
 /* Whatever the evaluation of a node could look at, but for what holds at its place; and by node who
