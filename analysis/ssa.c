@@ -10,7 +10,15 @@
 #include "analysis/frontier.h"
 #include "analysis/regs.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define WALK_MOST 32 /* dominators that are looked at one by one */
+
+struct stop { /* a block that defines the current register or has a phi place, in preorder */
+	uint32_t enter, leave, block;
+	uint32_t outer; /* index of the nearest one that dominates it, or NONE */
+};
 
 struct ssa_scratch { /* by block, valid where stamp[block] == current register + 1 */
 	struct arena arena;
@@ -20,8 +28,11 @@ struct ssa_scratch { /* by block, valid where stamp[block] == current register +
 	uint32_t *frontier_stamp;      /* block has a phi place */
 	uint32_t *phi;		       /* its node, or NONE */
 	uint32_t *reach_stamp, *reach; /* node at the block's entry */
-	uint32_t *stack, *path;
-	struct frontiers *frontiers; /* made on first need */
+	uint32_t *stack;
+	uint32_t *frontier, nfrontier; /* the blocks with a phi place */
+	struct stop *stops;	       /* made on first need */
+	uint32_t nstops, stopped;      /* `mark' of the register that they are of */
+	struct frontiers *frontiers;   /* likewise */
 	uint32_t undefined;	     /* node of the current register, or NONE */
 };
 
@@ -213,7 +224,7 @@ static void make_scratch(struct ssa *s)
 	x->reach_stamp = zeroes(arena, n);
 	x->reach = unset(arena, n);
 	x->stack = unset(arena, n);
-	x->path = unset(arena, n);
+	x->frontier = unset(arena, n);
 }
 
 void ssa_rest(struct ssa *s)
@@ -250,10 +261,10 @@ static void place_phis(struct ssa *s, uint32_t reg, uint32_t mark)
 		if (d == x->first_def[b])
 			x->stack[n++] = b;
 	}
-	n = frontiers_iterated(
-		x->frontiers, x->stack, n, x->stamp, mark, x->frontier_stamp, x->path);
-	for (uint32_t i = 0; i < n; i++)
-		x->phi[x->path[i]] = NONE;
+	x->nfrontier = frontiers_iterated(
+		x->frontiers, x->stack, n, x->stamp, mark, x->frontier_stamp, x->frontier);
+	for (uint32_t i = 0; i < x->nfrontier; i++)
+		x->phi[x->frontier[i]] = NONE;
 }
 
 static uint32_t undefined_node(struct ssa *s, uint32_t reg)
@@ -274,38 +285,116 @@ static uint32_t phi_node(struct ssa *s, uint32_t reg, uint32_t block)
 	return node;
 }
 
-/* The node at the entry of a block: its phi, else what the nearest dominator with one leaves. */
+static void add_stop(const struct ssa *s, uint32_t block)
+{
+	const struct block *b = &s->cfg->blocks[block];
+
+	s->scratch->stops[s->scratch->nstops++] =
+		(struct stop){b->dom_enter, b->dom_leave, block, NONE};
+}
+
+static int by_enter(const void *a, const void *b)
+{
+	uint32_t x = ((const struct stop *)a)->enter, y = ((const struct stop *)b)->enter;
+
+	return (x > y) - (x < y);
+}
+
+/* The nearest stop from i outwards that dominates what is entered there, or NONE. */
+static uint32_t outwards(const struct stop *stops, uint32_t i, uint32_t enter)
+{
+	while (i != NONE && stops[i].leave <= enter)
+		i = stops[i].outer;
+	return i;
+}
+
+static void find_stops(struct ssa *s, uint32_t reg, uint32_t mark)
+{
+	struct ssa_scratch *x = s->scratch;
+
+	if (!x->stops)
+		x->stops = ARENA_UNSET(&x->arena, struct stop, s->cfg->n + 1);
+	x->nstops = 0;
+	x->stopped = mark;
+	for (uint32_t d = s->def_at[reg]; d < s->def_at[reg + 1]; d++)
+		if (d == x->first_def[s->cfg->block_of[s->def_insn[d]]])
+			add_stop(s, s->cfg->block_of[s->def_insn[d]]);
+	for (uint32_t i = 0; i < x->nfrontier; i++)
+		if (x->stamp[x->frontier[i]] != mark)
+			add_stop(s, x->frontier[i]);
+	qsort(x->stops, x->nstops, sizeof(*x->stops), by_enter);
+	for (uint32_t i = 0; i < x->nstops; i++)
+		x->stops[i].outer = outwards(x->stops, i - 1, x->stops[i].enter);
+}
+
+/* The nearest strict dominator of a block that defines the register or has a phi place, or NONE. */
+static uint32_t stop_above(struct ssa *s, uint32_t reg, uint32_t block, uint32_t mark)
+{
+	const struct ssa_scratch *x = s->scratch;
+	uint32_t enter = s->cfg->blocks[block].dom_enter, lo = 0;
+
+	if (x->stopped != mark)
+		find_stops(s, reg, mark);
+	for (uint32_t hi = x->nstops; lo < hi;) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (x->stops[mid].enter < enter)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	uint32_t i = outwards(x->stops, lo - 1, enter);
+
+	return i == NONE ? NONE : x->stops[i].block;
+}
+
+static uint32_t phi_at(struct ssa *s, uint32_t reg, uint32_t block)
+{
+	uint32_t *phi = &s->scratch->phi[block];
+
+	if (*phi == NONE)
+		*phi = phi_node(s, reg, block);
+	return *phi;
+}
+
+/* What holds the register at the end of a block that defines it or has a phi place; NONE: there is none. */
+static uint32_t node_of_stop(struct ssa *s, uint32_t reg, uint32_t block, uint32_t mark)
+{
+	const struct ssa_scratch *x = s->scratch;
+
+	if (block == NONE)
+		return undefined_node(s, reg);
+	return x->stamp[block] == mark ? *def_node(s, reg, x->last_def[block])
+				       : phi_at(s, reg, block);
+}
+
+/* The node at the entry of a block: its phi, else what the nearest dominator with one leaves. That is mostly near. */
 static uint32_t reach(struct ssa *s, uint32_t reg, uint32_t block, uint32_t mark)
 {
 	struct ssa_scratch *x = s->scratch;
-	uint32_t npath = 0, node = NONE;
+	uint32_t path[WALK_MOST], npath = 0, node = NONE;
 
 	for (uint32_t b = block;;) {
 		if (x->reach_stamp[b] == mark) {
 			node = x->reach[b];
 			break;
 		}
-		x->path[npath++] = b;
+		path[npath++] = b;
 		if (x->frontier_stamp[b] == mark) {
-			if (x->phi[b] == NONE)
-				x->phi[b] = phi_node(s, reg, b);
-			node = x->phi[b];
+			node = phi_at(s, reg, b);
 			break;
 		}
-		uint32_t up = s->cfg->blocks[b].idom;
+		uint32_t up = npath < WALK_MOST ? s->cfg->blocks[b].idom
+						: stop_above(s, reg, b, mark);
 
-		if (up == NONE) {
-			node = undefined_node(s, reg);
-			break;
-		}
-		if (x->stamp[up] == mark) {
-			node = *def_node(s, reg, x->last_def[up]);
+		if (npath == WALK_MOST || up == NONE || x->stamp[up] == mark) {
+			node = node_of_stop(s, reg, up, mark);
 			break;
 		}
 		b = up;
 	}
 	while (npath) {
-		uint32_t b = x->path[--npath];
+		uint32_t b = path[--npath];
 
 		x->reach_stamp[b] = mark;
 		x->reach[b] = node;
@@ -431,6 +520,7 @@ void ssa_register(struct ssa *s, uint32_t reg)
 	if (!s->scratch)
 		make_scratch(s);
 	s->scratch->undefined = NONE;
+	s->scratch->nfrontier = 0;
 	stamp_defs(s, reg, mark);
 	if (ndefs)
 		place_phis(s, reg, mark);

@@ -151,6 +151,45 @@ def compares(n):
     yield STORE.format(0) + COPY.format(0) + "\t@%p2 bra L;\n"
 
 
+def dominators(n):
+    """n registers with two definitions each, read behind n branches that all of them stand before."""
+    yield f"\t.reg .b32 %x<{n}>;\n"
+    yield from (f"\tmov.u32 %x{i}, {i % 1024 * 4};\n\t@%p1 mov.u32 %x{i}, {i % 1024 * 4 + 4096};\n" for i in range(n))
+    yield from (f"\tsetp.eq.u32 %p2, %r1, {i + 7};\n\t@%p2 bra E;\n" for i in range(n))
+    yield from (f"\tadd.u32 %r3, %r2, %x{i};\n\tst.shared.u32 [%r3], %r1;\n" for i in range(n))
+    yield "E:\n" + COPY.format(0)
+
+
+def slots(n):
+    """n places of one local variable, each written and read."""
+    yield f"\t.local .align 8 .b8 d[{4 * n}];\n\t.reg .b32 %x<{n}>;\n"
+    yield from (f"\tst.local.u32 [d+{4 * i}], %r1;\n\tld.local.u32 %x{i}, [d+{4 * i}];\n" for i in range(n))
+    yield STORE.format(0) + COPY.format(0)
+
+
+def indexed(n):
+    """n stores and loads of a large local variable, at a place that nobody knows."""
+    yield "\t.local .align 8 .b8 d[1000000];\n\tmov.u64 %rd3, d;\n\tadd.u64 %rd3, %rd3, %rd1;\n"
+    yield "\tst.local.u32 [%rd3], %r1;\n\tld.local.u32 %r3, [%rd3];\n" * n
+    yield STORE.format(0) + COPY.format(0)
+
+
+def backwards(n):
+    """The address of a local variable goes through n registers, against the order of the text."""
+    yield f"\t.local .align 8 .b8 d[16];\n\t.reg .b64 %x<{n + 1}>;\n\tmov.u64 %x0, d;\n\tbra L0;\n"
+    yield from (f"L{i}:\n\tadd.u64 %x{i + 1}, %x{i}, 0;\n\tbra L{i + 1};\n" for i in reversed(range(n)))
+    yield f"L{n}:\n\tst.local.u32 [%x{n}], %r1;\n" + STORE.format(0) + COPY.format(0)
+
+
+def prints(n):
+    """n calls of vprintf, each with a buffer in local memory."""
+    yield "\t.local .align 8 .b8 d[16];\n\tmov.u64 %rd2, d;\n\tcvta.local.u64 %rd3, %rd2;\n"
+    for _ in range(n):
+        yield "\tst.local.u32 [%rd2], %r1;\n\t{\n\t.param .b64 a;\n\tst.param.b64 [a], %rd1;\n\t.param .b64 b;\n"
+        yield "\tst.param.b64 [b], %rd3;\n\t.param .b32 c;\n\tcall.uni (c), vprintf, (a, b);\n\t}\n"
+    yield STORE.format(0) + COPY.format(0)
+
+
 def hints(n):
     """n comments before a label, and as many pairs of stores: one ignored, one switched off."""
     yield "// fencepost: ignore it\n" * n + "L:\n"
@@ -163,13 +202,15 @@ def hints(n):
 SIZES = {random_branches: 100000, diamonds: 100000, apart: 20000, together: 20000, in_turns: 20000, unknown: 20000,
          pointers: 20000, loads: 20000, barriers: 1000, one_barrier: 1000, bar_sync: 1000, indirect_branch: 10000,
          initialiser: 50000000, labels: 1000000, chain: 1000000, scopes: 100000, loops: 1000, hints: 100000,
-         compares: 50000}
+         compares: 50000, dominators: 20000, slots: 20000, indexed: 10000, backwards: 100000, prints: 20000}
 
 
 def write(file, make, n):
     file.write(HEADER)
     if make is initialiser:
         file.writelines(make(n))
+    if make is prints:
+        file.write(".extern .func (.param .b32 c) vprintf (.param .b64 a, .param .b64 b);\n")
     file.write(".visible .entry k(.param .u64 p, .param .u32 n)\n{\n" + REGISTERS + START)
     file.writelines(make(n) if make is not initialiser else (STORE.format(0), COPY.format(0)))
     file.write("\tret;\n}\n")

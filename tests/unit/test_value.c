@@ -23,6 +23,11 @@ struct row {
 	"ld.param.u32 %r1, [out];\nand.b32 %r2, %r1, 3;\nmov.u32 %r7, 0;\n"                        \
 	"setp.eq.s32 %p0, %r2, 0;\n@%p0 bra E;\n"
 #define TID "mov.u32 %r0, %tid.x;\n"
+#define FIVE "@%p0 bra E;\n@%p0 bra E;\n@%p0 bra E;\n@%p0 bra E;\n@%p0 bra E;\n"
+#define FORTY FIVE FIVE FIVE FIVE FIVE FIVE FIVE FIVE /* blocks, each dominated by the one before */
+#define OPEN                                                                                       \
+	"ld.param.u32 %r1, [out];\nsetp.eq.s32 %p0, %r1, 0;\nsetp.lt.s32 %p1, %r1, 9;\n"           \
+	"mov.u32 %r7, 256;\n"
 
 #define IN_STEP(i, a) "mov.b64 %rd1, " i ";\nmov.b32 %r7, " a ";\nL:\n"
 #define THIRD                                                                                      \
@@ -62,6 +67,15 @@ static const struct row rows[] = {
 		"add.s32 %r2, %r1, 1;\nsetp.eq.s32 %p0, %r2, 4;\nselp.b32 %r1, 0, %r2, %p0;\nbra "
 		"L;",
 		"tile+[0,768]/256"},
+	{"a definition far above", OPEN "@%p1 mov.u32 %r7, 512;\n" FORTY STORE "E: ret;",
+		"tile+[256,512]/256"},
+	{"a join far above",
+		OPEN FORTY "@%p1 bra A;\nmov.u32 %r7, 1024;\nA:\n" FORTY STORE "E: ret;",
+		"tile+[256,1024]/768"},
+	{"a definition far above, and others in an arm that ends",
+		OPEN FORTY "@%p1 bra A;\n" FORTY "mov.u32 %r7, 1024;\n" FORTY
+			   "mov.u32 %r7, 2048;\nret;\nA:\n" FORTY STORE "E: ret;",
+		"tile+256"},
 	{"a counted loop",
 		"mov.u32 %r1, 0;\nL: shl.b32 %r7, %r1, 5;\n" STORE
 		"add.s32 %r1, %r1, 1;\nsetp.lt.s32 %p0, %r1, 10;\n@%p0 bra L;\nret;",
@@ -190,6 +204,15 @@ static const struct row rows[] = {
 		DEPOT "st.u64 [%rd2+8], %rd3;\nst.u64 [%rd2+16], %rd2;\nld.u64 %rd5, [%rd2+16];\n"
 		      "add.s64 %rd6, %rd3, 16;\nst.u64 [%rd5+8], %rd6;\nld.u64 %rd4, "
 		      "[%rd2+8];\n" THERE,
+		"tile+16"},
+	{"written through an address that is made against the order of the text",
+		DEPOT "bra A;\nB: add.s64 %rd6, %rd5, 0;\nbra C;\nA: add.s64 %rd5, %rd2, 8;\nbra B;\n"
+		      "C: st.u64 [%rd6], %rd3;\nld.u64 %rd4, [%rd2+8];\n" THERE,
+		"tile"},
+	{"written through one that is kept against the order of the text",
+		DEPOT "st.u64 [%rd2+8], %rd3;\nbra A;\nB: ld.u64 %rd5, [%rd2+16];\n"
+		      "add.s64 %rd6, %rd3, 16;\nst.u64 [%rd5+8], %rd6;\nbra C;\n"
+		      "A: st.u64 [%rd2+16], %rd2;\nbra B;\nC: ld.u64 %rd4, [%rd2+8];\n" THERE,
 		"tile+16"},
 	{"half of it written again",
 		DEPOT
