@@ -12,6 +12,7 @@
 #include "analysis/locals.h"
 
 #include "analysis/value_private.h"
+#include "base/bits.h"
 
 #include <string.h>
 
@@ -31,15 +32,19 @@ struct locals {
 	const struct linked *linked;
 	struct function *fn;
 	const struct values *values;
-	bool *holds;	  /* by register: may be made from the address of a local variable */
-	bool *byte_holds; /* so may what this byte of local memory is part of */
+	bool *holds;		/* by register: may be made from the address of a local variable */
+	uint32_t *fresh, nfresh; /* registers of which that is news */
+	struct bits byte_holds; /* so may what this byte of local memory is part of */
 	bool some_hold, all_hold;
+	bool memory_news;	/* of what memory holds */
+	bool *kept;		/* by symbol: see find_kept; NULL: not known yet */
 	bool last; /* all moves are made: what is not known now may be anything */
-	uint32_t nbytes;
 	bool lost;	 /* an address went where it cannot be followed */
 	bool open;	 /* a store's place is not known in this round */
 	uint32_t *first; /* by symbol: its first byte in `bytes`, or NONE */
 	uint32_t *bytes; /* FREE, BLOCKED, or a slot's number + FIRST_SLOT */
+	struct bits unblocked; /* those that are not BLOCKED */
+	uint32_t regs_cap;
 	struct slot *slots;
 	uint32_t nslots, slots_cap;
 	uint32_t *moves, nmoves, moves_cap; /* instructions to replace in this round */
@@ -63,15 +68,14 @@ static bool holds(const struct locals *l, const struct operand *o, uint32_t dept
 	return false;
 }
 
-static bool mark(struct locals *l, const struct operand *o)
+static void mark(struct locals *l, const struct operand *o)
 {
-	bool changed = false;
-
-	if (o->kind == OPERAND_REG && l->fn->regs[o->id].bits > 1 && !l->holds[o->id])
-		changed = l->holds[o->id] = true;
+	if (o->kind == OPERAND_REG && l->fn->regs[o->id].bits > 1 && !l->holds[o->id]) {
+		l->holds[o->id] = true;
+		l->fresh[l->nfresh++] = o->id;
+	}
 	for (uint32_t i = 0; o->kind != OPERAND_MEM && i < operand_count(o); i++)
-		changed |= mark(l, operand_child(l->fn, o, i));
-	return changed;
+		mark(l, operand_child(l->fn, o, i));
 }
 
 static bool plain(const struct unit *unit, uint32_t i)
@@ -127,32 +131,46 @@ static bool loads_address(const struct locals *l, uint32_t i)
 
 	if (l->all_hold || !find_place(l, i, 1, &p))
 		return l->some_hold && l->last;
-	for (int64_t b = p.lo; b <= p.hi; b++)
-		if (l->byte_holds[l->first[p.symbol] + b])
-			return true;
-	return false;
+	uint32_t first = l->first[p.symbol];
+
+	return p.lo <= p.hi &&
+	       bits_next(l->byte_holds, first + (uint32_t)p.lo) <= first + (uint32_t)p.hi;
+}
+
+/* Sets the bits of [lo, hi]; tells whether one of them was not. */
+static bool set_range(struct bits b, uint32_t lo, uint32_t hi)
+{
+	bool grew = false;
+
+	for (uint32_t w = lo / 64; w <= hi / 64; w++) {
+		uint64_t word = ~UINT64_C(0);
+
+		word &= w == lo / 64 ? ~UINT64_C(0) << (lo % 64) : word;
+		word &= w == hi / 64 ? ~UINT64_C(0) >> (63 - hi % 64) : word;
+		grew |= (word & ~b.words[w]) != 0;
+		b.words[w] |= word;
+	}
+	return grew;
 }
 
 /* A local address goes into local memory; true when that is news. */
 static bool keep_address(struct locals *l, uint32_t i)
 {
 	struct place p;
-	bool news = false;
 
 	if (l->all_hold)
 		return false;
 	l->some_hold = true;
 	if (!find_place(l, i, 0, &p))
 		return l->all_hold = l->last;
-	for (int64_t b = p.lo; b <= p.hi; b++) {
-		news |= !l->byte_holds[l->first[p.symbol] + b];
-		l->byte_holds[l->first[p.symbol] + b] = true;
-	}
-	return news;
+	uint32_t first = l->first[p.symbol];
+
+	return p.lo <= p.hi &&
+	       set_range(l->byte_holds, first + (uint32_t)p.lo, first + (uint32_t)p.hi);
 }
 
-/* One step of "where do local addresses go"; true when that grew. */
-static bool follow(struct locals *l, uint32_t i)
+/* One step of "where do local addresses go". */
+static void follow(struct locals *l, uint32_t i)
 {
 	const struct insn *insn = &l->fn->insns[i];
 	bool any = false;
@@ -161,37 +179,68 @@ static bool follow(struct locals *l, uint32_t i)
 	for (uint32_t k = 0; k < insn->count && !any; k++)
 		any = holds(l, insn_operand(l->fn, insn, k), 0);
 	if (!any)
-		return false;
+		return;
 	if (is_access(l, i, &bracket)) {
 		const struct operand *at = insn_operand(l->fn, insn, bracket);
 		const struct operand *data = insn_operand(l->fn, insn, !bracket);
 
-		if (insn->op == OP_ld)
-			return holds(l, at, 0) && loads_address(l, i) && mark(l, data);
-		return holds(l, data, 0) && holds(l, at, 0) && keep_address(l, i);
+		if (!holds(l, at, 0))
+			return;
+		if (insn->op == OP_st)
+			l->memory_news |= holds(l, data, 0) && keep_address(l, i);
+		else if (loads_address(l, i))
+			mark(l, data);
+		return;
 	}
 	/* only moves and arithmetic take it to their result and nowhere else */
 	if (insn_operand(l->fn, insn, 0)->kind == OPERAND_MEM ||
-		!(insn_is_arithmetic(insn) || insn->op == OP_isspacep || insn->op == OP_shfl)) {
+		!(insn_is_arithmetic(insn) || insn->op == OP_isspacep || insn->op == OP_shfl))
 		l->lost = true;
-		return false;
-	}
-	return mark(l, insn_operand(l->fn, insn, 0));
+	else
+		mark(l, insn_operand(l->fn, insn, 0));
 }
 
+/* Each that names the register. */
+static void follow_register(struct locals *l, uint32_t reg)
+{
+	struct ids defs = value_register_defs(l->values, reg);
+	struct ids uses = value_register_uses(l->values, reg);
+
+	for (uint32_t i = 0; i < defs.n; i++)
+		follow(l, defs.v[i]);
+	for (uint32_t i = 0; i < uses.n; i++)
+		follow(l, uses.v[i]);
+}
+
+static void follow_loads(struct locals *l)
+{
+	const struct ids *active = &l->unit->cfg.active;
+
+	l->memory_news = false;
+	for (uint32_t k = 0; k < active->n; k++)
+		if (l->fn->insns[active->v[k]].op == OP_ld &&
+			l->unit->cfg.block_of[active->v[k]] != NONE)
+			follow(l, active->v[k]);
+}
+
+/* Sets only grow, so that the order does not matter. */
 static void follow_all(struct locals *l)
 {
-	bool changed = true;
-
 	l->holds = ARENA_NEW(l->unit->arena, bool, l->fn->nregs + 1);
-	memset(l->byte_holds, 0, sizeof(*l->byte_holds) * l->nbytes);
-	l->some_hold = l->all_hold = false;
-	while (changed && !l->lost) {
-		changed = false;
-		for (uint32_t i = 0; i < l->fn->ninsns && !l->lost; i++)
-			if (l->unit->cfg.block_of[i] != NONE)
-				changed |= follow(l, i);
+	l->fresh = ARENA_UNSET(l->unit->arena, uint32_t, l->fn->nregs + 1);
+	l->nfresh = 0;
+	bits_zero(l->byte_holds);
+	l->some_hold = l->all_hold = l->memory_news = false;
+	for (uint32_t i = 0; i < l->fn->ninsns; i++)
+		if (l->unit->cfg.block_of[i] != NONE)
+			follow(l, i);
+	while ((l->nfresh || l->memory_news) && !l->lost) {
+		if (l->nfresh)
+			follow_register(l, l->fresh[--l->nfresh]);
+		else
+			follow_loads(l);
 	}
+	ARENA_GIVE_BACK(l->unit->arena, l->fresh, l->fn->nregs + 1);
 }
 
 /* The value is moved whole: registers are as wide as the slot. */
@@ -213,6 +262,14 @@ static void block(struct locals *l, uint32_t at)
 	if (l->bytes[at] >= FIRST_SLOT)
 		l->slots[l->bytes[at] - FIRST_SLOT].blocked = true;
 	l->bytes[at] = BLOCKED;
+	bits_clear(l->unblocked, at);
+}
+
+static void block_range(struct locals *l, uint32_t lo, uint32_t hi)
+{
+	for (uint32_t at = bits_next(l->unblocked, lo); at <= hi && at != NONE;
+		at = bits_next(l->unblocked, at + 1))
+		block(l, at);
 }
 
 static uint32_t slot_at(const struct locals *l, const struct place *p)
@@ -231,11 +288,11 @@ static void claim(struct locals *l, const struct place *p, bool moves)
 
 	if (slot != NONE)
 		return;
-	for (int64_t b = p->lo; b <= p->hi; b++)
-		fresh &= l->bytes[first + b] == FREE;
+	for (int64_t b = p->lo; fresh && b <= p->hi; b++)
+		fresh = l->bytes[first + b] == FREE;
 	if (!fresh) {
-		for (int64_t b = p->lo; b <= p->hi; b++)
-			block(l, (uint32_t)(first + b));
+		if (p->lo <= p->hi)
+			block_range(l, first + (uint32_t)p->lo, first + (uint32_t)p->hi);
 		return;
 	}
 	struct slot s = {
@@ -246,31 +303,46 @@ static void claim(struct locals *l, const struct place *p, bool moves)
 		l->bytes[first + b] = l->nslots - 1 + FIRST_SLOT;
 }
 
-static bool is_harmless_call(const struct locals *l, uint32_t i)
+static void keep_symbols(struct locals *l, const struct operand *o, uint32_t depth)
 {
-	for (uint32_t k = 0; k < l->linked->ncalls; k++)
-		if (l->linked->calls[k].call == i)
-			return false;
-	for (uint32_t k = 0; k < l->linked->nunknown_calls; k++)
-		if (l->linked->unknown_calls[k] == i)
-			return false;
-	return true;
+	if (o->kind == OPERAND_SYMBOL)
+		l->kept[o->id] = true;
+	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
+		keep_symbols(l, operand_child(l->fn, o, i), depth + 1);
 }
 
-static bool mentions(
-	const struct locals *l, const struct operand *o, uint32_t symbol, uint32_t depth)
+/* The instructions that call what may write through an argument or keep it. */
+static struct bits find_calls(const struct locals *l)
 {
-	if (o->kind == OPERAND_SYMBOL && o->id == symbol)
-		return true;
-	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
-		if (mentions(l, operand_child(l->fn, o, i), symbol, depth + 1))
-			return true;
-	return false;
+	struct bits calls = bits_new(l->unit->arena, l->fn->ninsns + 1);
+
+	for (uint32_t k = 0; k < l->linked->ncalls; k++)
+		bits_set(calls, l->linked->calls[k].call);
+	for (uint32_t k = 0; k < l->linked->nunknown_calls; k++)
+		bits_set(calls, l->linked->unknown_calls[k]);
+	return calls;
+}
+
+/* What others than stores and harmless calls name. */
+static void find_kept(struct locals *l)
+{
+	struct bits calls = find_calls(l);
+
+	l->kept = ARENA_NEW(
+		l->unit->arena, bool, l->fn->module->nsymbols + l->fn->nsymbols + 1);
+	for (uint32_t i = 0; i < l->fn->ninsns; i++) {
+		const struct insn *insn = &l->fn->insns[i];
+
+		if (insn->op == OP_st || (insn->op == OP_call && !bits_has(calls, i)))
+			continue;
+		for (uint32_t k = 0; k < insn->count; k++)
+			keep_symbols(l, insn_operand(l->fn, insn, k), 0);
+	}
 }
 
 /* A store of an argument that only callees see which neither write through it nor keep it: printf
  * reads what its buffer holds. */
-static bool is_harmless_argument(const struct locals *l, const struct insn *store)
+static bool is_harmless_argument(struct locals *l, const struct insn *store)
 {
 	const struct operand *o = operand_child(l->fn, insn_operand(l->fn, store, 0), 0);
 
@@ -280,16 +352,9 @@ static bool is_harmless_argument(const struct locals *l, const struct insn *stor
 
 	if (symbol->kind != SYMBOL_VAR || symbol->space != SPACE_PARAM)
 		return false;
-	for (uint32_t i = 0; i < l->fn->ninsns; i++) {
-		const struct insn *insn = &l->fn->insns[i];
-		bool any = false;
-
-		for (uint32_t k = 0; k < insn->count && insn->op != OP_st; k++)
-			any |= mentions(l, insn_operand(l->fn, insn, k), o->id, 0);
-		if (any && (insn->op != OP_call || !is_harmless_call(l, i)))
-			return false;
-	}
-	return true;
+	if (!l->kept)
+		find_kept(l);
+	return !l->kept[o->id];
 }
 
 /* All stores that local addresses reach. */
@@ -326,17 +391,15 @@ static uint32_t register_of(struct locals *l, struct slot *s)
 
 	if (s->reg != NONE)
 		return s->reg;
-	struct reg *regs = ARENA_NEW(l->unit->arena, struct reg, fn->nregs + 1);
-
-	memcpy(regs, fn->regs, sizeof(*regs) * fn->nregs);
-	regs[fn->nregs] = (struct reg){.name = function_symbol(fn, s->symbol)->name,
+	struct reg reg = {.name = function_symbol(fn, s->symbol)->name,
 		.number = NONE,
 		.type = s->bytes == 8 ? MOD_b64 : MOD_b32,
 		.bits = (uint8_t)(8 * s->bytes),
 		.vector = 1,
 		.base = fn->nregs};
-	fn->regs = regs;
-	return s->reg = fn->nregs++;
+
+	ARENA_PUSH(l->unit->arena, fn->regs, fn->nregs, l->regs_cap, reg);
+	return s->reg = fn->nregs - 1;
 }
 
 static void make_move(struct locals *l, uint32_t i, struct slot *s)
@@ -398,8 +461,9 @@ static bool find_variables(struct locals *l)
 		return false;
 	l->first = ARENA_NEW(l->unit->arena, uint32_t, n);
 	l->bytes = ARENA_NEW(l->unit->arena, uint32_t, bytes);
-	l->byte_holds = ARENA_NEW(l->unit->arena, bool, bytes);
-	l->nbytes = (uint32_t)bytes;
+	l->byte_holds = bits_new(l->unit->arena, (uint32_t)bytes);
+	l->unblocked = bits_new(l->unit->arena, (uint32_t)bytes);
+	set_range(l->unblocked, 0, (uint32_t)bytes - 1);
 	bytes = 0;
 	for (uint32_t id = 0; id < n; id++) {
 		const struct symbol *s = function_symbol(l->fn, id);
@@ -418,11 +482,15 @@ static void copy_text(struct locals *l)
 	struct function *fn = l->fn;
 	struct insn *insns = ARENA_NEW(l->unit->arena, struct insn, fn->ninsns + 1);
 	struct operand *operands = ARENA_NEW(l->unit->arena, struct operand, fn->noperands + 1);
+	struct reg *regs = ARENA_UNSET(l->unit->arena, struct reg, fn->nregs + 1);
 
 	memcpy(insns, fn->insns, sizeof(*insns) * fn->ninsns);
 	memcpy(operands, fn->operands, sizeof(*operands) * fn->noperands);
+	memcpy(regs, fn->regs, sizeof(*regs) * fn->nregs);
 	fn->insns = insns;
 	fn->operands = operands;
+	fn->regs = regs;
+	l->regs_cap = fn->nregs + 1;
 }
 
 /* True: moves stand for all that they should. */
