@@ -24,6 +24,9 @@ struct copy {
 	struct stage_number number; /* node NONE: a stage of its own, written out */
 	uint32_t stride; /* bytes; 0: not known */
 	uint32_t assumptions;
+	uint32_t wait_insn;
+	bool asked, waits; /* see is_waited_for */
+	bool counts;	   /* see stage_counts_all */
 };
 
 enum verdict { VERDICT_HANDS_OVER, VERDICT_HOLDS_OWN, VERDICT_HOLDS_ALL };
@@ -53,7 +56,9 @@ struct kept { /* an address that was asked for */
 
 struct given_up { /* do those that make an access arrive for its stages too? */
 	bool asked, is; /* is: that is known */
-	uint32_t lacking; /* warps that make it, and have a stage for which none of them arrives */
+	bool lacks;	  /* some thread that makes it never arrives for one of its stages: */
+	struct thread_set lacking;
+	bool warp_lacks;  /* so does a whole warp of them */
 	uint32_t assumptions;
 };
 
@@ -67,6 +72,7 @@ struct own_stages {
 	struct kept **objects;	 /* by site: its mbarrier; NULL: not asked for */
 	struct kept **places;	 /* by access: its first byte */
 	struct given_up *given_up; /* by access */
+	struct stage_parities parities;
 };
 
 /* ---- copies and their waits ---- */
@@ -101,7 +107,7 @@ static bool find_copy(const struct flow_setup *s, uint32_t access, struct copy *
 		a->bytes > (uint64_t)STAGE_OFFSET_MOST)
 		return false;
 	copy->assumptions = a->extent_assumptions;
-	return stage_wait_before(s, a->insn, &copy->wait) &&
+	return stage_wait_before(s, a->insn, &copy->wait, &copy->wait_insn) &&
 	       stage_place_of(s->unit->values, stage_address_of(s->unit, a),
 		       copy->wait.sum.n == 1 ? copy->wait.sum.terms[0].node : STAGE_NO_NODE, &copy->at) &&
 	       guards(s->unit->values, copy);
@@ -155,22 +161,6 @@ struct own_stages *own_stages_find(const struct flow_setup *setup)
 		.places = ARENA_NEW(arena, struct kept *, unit->accesses.n + 1),
 		.given_up = ARENA_NEW(arena, struct given_up, unit->accesses.n + 1)};
 	return stages;
-}
-
-/* ---- numbers that differ ---- */
-
-/* While *root is what it is. */
-static bool differ_now(const struct values *vs, const struct stage_number *i,
-	const struct stage_number *j, uint32_t *root, uint32_t *assumptions)
-{
-	if (i->node == NONE || j->node == NONE)
-		return false;
-	*root = i->node;
-	if (i->node == j->node)
-		return i->plus != j->plus;
-	return i->plus == j->plus &&
-	       (stages_one_ahead(vs, i->node, j->node) || stages_one_ahead(vs, j->node, i->node) ||
-		       stages_differ(vs, i->node, j->node, root, assumptions));
 }
 
 /* ---- the access is pending, and its stage is no longer in the register ---- */
@@ -254,35 +244,6 @@ static bool take_stage(struct question *q, uint32_t stride)
 	return q->taken;
 }
 
-/* The number of an mbarrier, counted from that of the copy where its register is 0. */
-static bool arrives_at(struct question *q, const struct copy *copy, const struct stage_place *mbarrier,
-	struct stage_number *out)
-{
-	const struct values *vs = q->stages->setup->unit->values;
-	const struct stage_sum *sum = &mbarrier->sum;
-	int64_t apart = (int32_t)(sum->constant - copy->wait.sum.constant);
-
-	if (!sum->n || (sum->n == 1 && sum->terms[0].factor == STAGE_OBJECT_BYTES))
-		return apart % STAGE_OBJECT_BYTES == 0 &&
-		       stage_number_of(vs, sum->n ? sum->terms[0].node : NONE, apart / STAGE_OBJECT_BYTES, out,
-			       &q->assumptions);
-	/* a number that is made in some other way: the set of the address says what can be said */
-	const struct value *v = &mbarrier->set;
-	int64_t first = v->lo - (int32_t)copy->wait.sum.constant;
-
-	if (v->base != mbarrier->base || v->id != mbarrier->id || v->lo < -STAGE_OFFSET_MOST ||
-		v->hi > STAGE_OFFSET_MOST ||
-		v->hi - v->lo > STAGE_NUMBER_MOST * STAGE_OBJECT_BYTES ||
-		v->stride % STAGE_OBJECT_BYTES || first % STAGE_OBJECT_BYTES)
-		return false;
-	*out = (struct stage_number){.node = NONE,
-		.hi = (v->hi - v->lo) / STAGE_OBJECT_BYTES,
-		.plus = first / STAGE_OBJECT_BYTES,
-		.stride = v->stride / STAGE_OBJECT_BYTES};
-	q->assumptions |= v->assumptions;
-	return true;
-}
-
 /* The stages that the access touches: the first one as a number, which goes up to `last`. */
 static bool touched(struct question *q, const struct copy *copy, struct stage_number *first, int64_t *last,
 	struct stage_stretch *mine, struct stage_stretch *its)
@@ -311,7 +272,7 @@ static bool other_stage(struct question *q, const struct copy *copy, uint8_t *ve
 	int64_t last, stride = copy->stride;
 	uint32_t root;
 
-	if (!stage_same_base(&copy->wait, q->mbarrier) || !arrives_at(q, copy, q->mbarrier, &arrives))
+	if (!stage_same_base(&copy->wait, q->mbarrier) || !stage_object_number(vs, q->mbarrier, &copy->wait, &arrives, &q->assumptions))
 		return false;
 	q->assumptions |= copy->assumptions | q->mbarrier->assumptions;
 	if (copy->number.node == NONE) {
@@ -328,7 +289,7 @@ static bool other_stage(struct question *q, const struct copy *copy, uint8_t *ve
 			its.end + touches.plus * stride <= mine.lo ||
 			stage_numbers_differ(&touches, &arrives))
 			continue;
-		if (!differ_now(vs, &touches, &arrives, &root, &q->assumptions) ||
+		if (!stage_numbers_differ_now(vs, &touches, &arrives, &root, &q->assumptions) ||
 			!same_round(q->stages, q->access, q->site, root))
 			return false;
 		*verdict = VERDICT_HOLDS_OWN;
@@ -407,7 +368,10 @@ struct giving {
 	struct question *q;
 	const struct copy *copy;
 	struct bits behind; /* sites */
-	uint32_t makers, lacking; /* warps */
+	struct thread_set makers, lacking; /* some of those who make it */
+	uint32_t warps; /* of which all are lacking, of some stage */
+	bool exact;  /* no other copy meets the access */
+	bool is_held; /* it is not asked again whether the makers have the stage */
 };
 
 static bool has_number(const struct stage_number *set, int64_t number)
@@ -427,28 +391,60 @@ static uint32_t warps_of(const struct thread_set *s)
 	return warps;
 }
 
-/* Which warps that make the access have no thread that can arrive for the stage: one may do so for all of its warp. */
+/* Which threads that make the access cannot come to an arrive for the stage. */
 static void find_lacking(struct giving *g, int64_t number)
 {
 	struct own_stages *stages = g->q->stages;
+	const struct values *vs = stages->setup->unit->values;
 	const struct handoffs *h = &stages->setup->handoffs;
-	struct thread_set more;
+	struct thread_set more, arriving = {{0}};
 	struct stage_number arrives;
-	uint32_t lacking = g->makers;
 
-	for (uint32_t i = 0; i < h->n && lacking; i++) {
+	for (uint32_t i = 0; i < h->n; i++) {
 		const struct stage_place *mbarrier = bits_has(g->behind, i) ? mbarrier_of(stages, i) : NULL;
 
 		if (!mbarrier || !stage_same_base(&g->copy->wait, mbarrier) ||
-			!arrives_at(g->q, g->copy, mbarrier, &arrives) || !has_number(&arrives, number))
+			!stage_object_number(vs, mbarrier, &g->copy->wait, &arrives, &g->q->assumptions) ||
+			!has_number(&arrives, number))
 			continue;
-		threads_run(stages->setup->unit->values, h->sites[i].insn, &more);
-		lacking &= ~warps_of(&more);
+		threads_run(vs, h->sites[i].insn, &more);
+		thread_set_join(&arriving, &more);
+		if (thread_set_within(&g->makers, &arriving))
+			return;
 	}
-	g->lacking |= lacking;
+	for (uint32_t k = 0; k < THREADS_MAX / 64; k++)
+		g->lacking.w[k] |= g->makers.w[k] & ~arriving.w[k];
+	g->warps |= warps_of(&g->makers) & ~warps_of(&arriving);
 }
 
-/* False: it is not known which stages those are. */
+/* Whoever makes the access has the stage there. */
+static bool is_held(struct giving *g, uint32_t node, int64_t plus)
+{
+	const struct own_stages *stages = g->q->stages;
+	const struct unit *unit = stages->setup->unit;
+	const struct stage_sum *wait = &g->copy->wait.sum;
+
+	if (g->is_held)
+		return true;
+	struct stage_ring ring = {.empty = g->copy->wait,
+		.node = node,
+		.plus = plus,
+		.exact = g->exact,
+		.parities = &g->q->stages->parities};
+	const uint32_t insn = unit->accesses.v[g->copy->access].insn;
+
+	if (!stage_object_at(unit, insn, &ring.full) || ring.full.sum.n != wait->n ||
+		(wait->n && (ring.full.sum.terms[0].node != wait->terms[0].node ||
+				    ring.full.sum.terms[0].factor != STAGE_OBJECT_BYTES)))
+		return false;
+	ring.first = stage_parity_starts(stages->setup, g->copy->wait_insn, insn);
+	bool held = stage_is_held(stages->setup, unit->accesses.v[g->q->access].insn, &ring);
+
+	g->q->assumptions |= ring.assumptions;
+	return held;
+}
+
+/* False: it is not known which stages those are, or that they are held. */
 static bool stages_given_up(struct giving *g)
 {
 	const struct copy *copy = g->copy;
@@ -458,7 +454,7 @@ static bool stages_given_up(struct giving *g)
 
 	if (copy->number.node == NONE) {
 		find_lacking(g, 0);
-		return true;
+		return is_held(g, NONE, 0);
 	}
 	if (!touched(g->q, copy, &touches, &last, &mine, &its))
 		return false;
@@ -466,6 +462,8 @@ static bool stages_given_up(struct giving *g)
 		if (its.lo + touches.plus * copy->stride >= mine.end ||
 			its.end + touches.plus * copy->stride <= mine.lo)
 			continue;
+		if (!is_held(g, touches.node, touches.plus))
+			return false;
 		for (int64_t i = touches.lo; i <= touches.hi;
 			i += touches.stride ? (int64_t)touches.stride : 1) {
 			if (n++ == NUMBERS_MOST)
@@ -477,9 +475,63 @@ static bool stages_given_up(struct giving *g)
 	return true;
 }
 
-/* For each stage that the access touches its threads can come to an arrive: the one that hands it over. Warps of
- * which that is not so hand it over otherwise: they must not come to the site, and nothing that others have heard
- * from them is held back. */
+/* What its wait waits for is all that gives the stage up, in each round. */
+static bool is_waited_for(struct own_stages *stages, struct copy *copy)
+{
+	const struct flow_setup *s = stages->setup;
+	uint32_t insn = s->unit->accesses.v[copy->access].insn, k = 0;
+
+	if (copy->asked)
+		return copy->waits;
+	while (k < stages->ncopies && !(stages->copies[k].asked && stages->copies[k].wait_insn == copy->wait_insn))
+		k++;
+	copy->counts = k < stages->ncopies ? stages->copies[k].counts
+					   : stage_counts_all(s, copy->wait_insn, &copy->assumptions);
+	if (k < stages->ncopies)
+		copy->assumptions |= stages->copies[k].assumptions;
+	copy->waits = copy->counts &&
+			      stage_wait_renewed(s, copy->wait_insn, insn) &&
+			      stage_parity_alternates(s, copy->wait_insn, insn, copy->number.node, &stages->parities);
+	copy->asked = true;
+	return copy->waits;
+}
+
+/* False: it is not known for which stages the makers must arrive. */
+static bool find_given_up(struct giving *g)
+{
+	struct own_stages *stages = g->q->stages;
+	const struct flow_setup *s = stages->setup;
+	uint32_t met = 0, access = g->q->access;
+	bool is = true;
+
+	for (uint32_t k = 0; k < stages->ncopies; k++)
+		met += meets(s, access, stages->copies[k].access);
+	g->exact = met == 1;
+	for (uint32_t k = 0; k < stages->ncopies && is; k++) {
+		g->copy = &stages->copies[k];
+		is = !meets(s, access, g->copy->access) ||
+		     (is_waited_for(stages, &stages->copies[k]) && stages_given_up(g));
+		g->q->assumptions |= g->copy->assumptions;
+	}
+	return is;
+}
+
+/* Whoever comes to the site arrives later for each stage that the access touches: what others have told them goes on
+ * from there. */
+static bool is_passed_on(struct question *q, const struct thread_set *who)
+{
+	const struct flow_setup *s = q->stages->setup;
+	struct giving g = {.q = q,
+		.makers = *who,
+		.behind = own_stage_arrives_behind(s, s->handoffs.sites[q->site].insn),
+		.is_held = true};
+
+	return find_given_up(&g) && thread_set_within(&g.lacking, &(struct thread_set){{0}});
+}
+
+/* For each stage that the access touches its threads can come to an arrive: the one that hands it over. Threads of
+ * which that is not so hand it over otherwise: they must not come to the site, and what others have heard from them
+ * is held back only where it is of lanes whose warp arrives, and is told to those who arrive for these stages themselves. */
 static bool is_given_up(struct question *q, uint8_t *verdict)
 {
 	struct own_stages *stages = q->stages;
@@ -490,25 +542,25 @@ static bool is_given_up(struct question *q, uint8_t *verdict)
 	bool assumed;
 
 	if (!kept->asked) {
+		struct giving g = {.q = q, .behind = own_stage_arrives_behind(s, insn)};
+
 		kept->asked = true;
+		threads_run(s->unit->values, insn, &g.makers);
 		kept->is = threads_numbered(s->unit->values, &assumed);
 		q->assumptions = assumed ? ASSUME_FLAT_BLOCK : 0;
-		threads_run(s->unit->values, insn, &who);
-		struct giving g = {.q = q, .behind = own_stage_arrives_behind(s, insn), .makers = warps_of(&who)};
-
-		for (uint32_t k = 0; k < stages->ncopies && kept->is; k++) {
-			g.copy = &stages->copies[k];
-			kept->is = !meets(s, q->access, g.copy->access) || stages_given_up(&g);
-		}
+		kept->is = kept->is && find_given_up(&g);
 		kept->lacking = g.lacking;
+		kept->warp_lacks = g.warps != 0;
+		kept->lacks = !thread_set_within(&g.lacking, &(struct thread_set){{0}});
 		kept->assumptions = q->assumptions;
 	}
 	q->assumptions = before | kept->assumptions;
-	if (!kept->is || !kept->lacking)
+	if (!kept->is || !kept->lacks)
 		return kept->is;
-	*verdict = VERDICT_HOLDS_OWN; /* what was heard may be theirs */
 	threads_run(s->unit->values, s->handoffs.sites[q->site].insn, &who);
-	return !(kept->lacking & warps_of(&who));
+	if (kept->warp_lacks || !is_passed_on(q, &who))
+		*verdict = VERDICT_HOLDS_OWN;
+	return !thread_sets_meet(&kept->lacking, &who);
 }
 
 static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, uint32_t *assumptions)

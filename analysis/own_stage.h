@@ -18,8 +18,40 @@ struct own_stages *own_stages_find(const struct flow_setup *);
  * assumptions where something goes. */
 void own_stages_hold_back(struct own_stages *, uint32_t site, bool foreign, struct bits set, uint32_t *assumptions);
 /* stage_wait.c: the mbarrier whose wait is over whenever control comes to an instruction; false: there is none. */
-bool stage_wait_before(const struct flow_setup *, uint32_t insn, struct stage_place *);
+bool stage_wait_before(const struct flow_setup *, uint32_t insn, struct stage_place *, uint32_t *wait);
+/* Between two runs of the instruction that wait, or another one on its object, is passed, unless nothing is acquired. */
+bool stage_wait_renewed(const struct flow_setup *, uint32_t wait, uint32_t insn);
+/* stage_count.c: a phase of the mbarrier that the wait names does not end before all have arrived, for all that can
+ * be counted. Adds the assumptions that keep other mbarriers apart from it. */
+bool stage_counts_all(const struct flow_setup *, uint32_t wait, uint32_t *assumptions);
 /* stage_walk.c: the sites at which the access may be pending though the node has been defined again since. */
 struct bits own_stage_left(const struct flow_setup *, uint32_t access, uint32_t node);
 /* stage_walk.c: the arrives on mbarriers that control can come to from an instruction. */
 struct bits own_stage_arrives_behind(const struct flow_setup *, uint32_t insn);
+struct stage_parities { /* by site: the latest answer */
+	struct stage_parity {
+		bool asked, alternates;
+		uint32_t head, stage;
+	} *of;
+};
+
+/* stage_parity.c: in the loop around the wait and what stands behind it, who comes to an mbarrier again waits for another
+ * phase than before, as far as that can be worked out. `number`: the register of the stage; NONE. */
+bool stage_parity_alternates(const struct flow_setup *, uint32_t wait, uint32_t insn, uint32_t number,
+	struct stage_parities *);
+/* The same: the wait that is the first one waits for a phase that somebody has arrived in, for certain. */
+bool stage_parity_starts(const struct flow_setup *, uint32_t wait, uint32_t insn);
+
+/* stage_held.c */
+struct stage_ring { /* the mbarriers that a copy of it completes, and waits for; of each the one of stage 0 */
+	struct stage_place full, empty;
+	uint32_t node; /* what the stage is numbered by; or NONE */
+	int64_t plus;
+	bool exact; /* the access is to this stage, not to one of several */
+	bool first; /* see stage_parity_starts */
+	struct stage_parities *parities;
+	uint32_t assumptions; /* out */
+};
+
+/* On each way to the instruction the thread waits for what was copied into the stage, and has not given it up since. */
+bool stage_is_held(const struct flow_setup *, uint32_t insn, struct stage_ring *);

@@ -173,14 +173,40 @@ static bool ways_are_ahead(struct ahead *h, struct ahead_pair pair)
 	return true;
 }
 
-bool stages_one_ahead(const struct values *vs, uint32_t a, uint32_t b)
+/* *modulus: 0 for any, then what it is. */
+static bool proves_ahead(const struct values *vs, uint32_t a, uint32_t b, uint32_t *modulus)
 {
-	struct ahead h = {.vs = vs};
+	struct ahead h = {.vs = vs, .modulus = *modulus};
 
 	if (a >= vs->nsolved || b >= vs->nsolved || !is_ahead(&h, a, b))
 		return false;
 	for (uint32_t k = 0; k < h.n; k++)
 		if (!ways_are_ahead(&h, h.pairs[k]))
 			return false;
+	*modulus = h.modulus;
 	return h.modulus && h.most < h.modulus;
+}
+
+bool stages_one_ahead(const struct values *vs, uint32_t a, uint32_t b)
+{
+	uint32_t modulus = 0;
+
+	return proves_ahead(vs, a, b, &modulus);
+}
+
+bool stages_few_ahead(const struct values *vs, uint32_t a, uint32_t b)
+{
+	uint32_t modulus = 0;
+
+	for (uint32_t k = 1; k <= STEPS_MOST && a < vs->nsolved; k++) {
+		uint32_t of = 0, all = modulus;
+
+		if (proves_ahead(vs, a, b, &all))
+			return k < all;
+		a = stepped(vs, original(vs, a), &of);
+		if (modulus && of != modulus)
+			return false;
+		modulus = of;
+	}
+	return false;
 }

@@ -108,6 +108,32 @@ bool stage_number_of(const struct values *vs, uint32_t node, int64_t plus, struc
 	return true;
 }
 
+bool stage_object_number(const struct values *vs, const struct stage_place *object,
+	const struct stage_place *from, struct stage_number *out, uint32_t *assumptions)
+{
+	const struct stage_sum *sum = &object->sum;
+	int64_t apart = (int32_t)(sum->constant - from->sum.constant);
+
+	if (!sum->n || (sum->n == 1 && sum->terms[0].factor == STAGE_OBJECT_BYTES))
+		return apart % STAGE_OBJECT_BYTES == 0 &&
+		       stage_number_of(vs, sum->n ? sum->terms[0].node : NONE, apart / STAGE_OBJECT_BYTES, out,
+			       assumptions);
+	/* a number that is made in some other way: the set of the address says what can be said */
+	const struct value *v = &object->set;
+	int64_t first = v->lo - (int32_t)from->sum.constant;
+
+	if (v->base != object->base || v->id != object->id || v->lo < -STAGE_OFFSET_MOST ||
+		v->hi > STAGE_OFFSET_MOST || v->hi - v->lo > STAGE_NUMBER_MOST * STAGE_OBJECT_BYTES ||
+		v->stride % STAGE_OBJECT_BYTES || first % STAGE_OBJECT_BYTES)
+		return false;
+	*out = (struct stage_number){.node = NONE,
+		.hi = (v->hi - v->lo) / STAGE_OBJECT_BYTES,
+		.plus = first / STAGE_OBJECT_BYTES,
+		.stride = v->stride / STAGE_OBJECT_BYTES};
+	*assumptions |= v->assumptions;
+	return true;
+}
+
 bool stage_stretch_of(const struct values *vs, const struct stage_place *x, uint32_t but,
 	uint64_t bytes, struct stage_stretch *out, uint32_t *assumptions)
 {
@@ -159,4 +185,17 @@ bool stage_numbers_differ(const struct stage_number *i, const struct stage_numbe
 	if (i->hi + i->plus < j->lo + j->plus || j->hi + j->plus < i->lo + i->plus)
 		return true;
 	return step && lo % (int64_t)step;
+}
+
+bool stage_numbers_differ_now(const struct values *vs, const struct stage_number *i, const struct stage_number *j,
+	uint32_t *root, uint32_t *assumptions)
+{
+	if (i->node == NONE || j->node == NONE)
+		return false;
+	*root = i->node;
+	if (i->node == j->node)
+		return i->plus != j->plus;
+	return i->plus == j->plus &&
+	       (stages_one_ahead(vs, i->node, j->node) || stages_one_ahead(vs, j->node, i->node) ||
+		       stages_differ(vs, i->node, j->node, root, assumptions));
 }

@@ -38,6 +38,9 @@ bool stage_object_at(const struct unit *, uint32_t insn, struct stage_place *);
 /* The contents of a node as the number of a stage. */
 bool stage_number_of(const struct values *, uint32_t node, int64_t plus, struct stage_number *,
 	uint32_t *assumptions);
+/* The number of an mbarrier, counted from that of another one where the register of that is 0. */
+bool stage_object_number(const struct values *, const struct stage_place *, const struct stage_place *from,
+	struct stage_number *, uint32_t *assumptions);
 /* The bytes of an access whose first one is the sum without its term `but`. */
 bool stage_stretch_of(const struct values *, const struct stage_place *, uint32_t but, uint64_t bytes,
 	struct stage_stretch *, uint32_t *assumptions);
@@ -45,8 +48,22 @@ bool stage_stretch_of(const struct values *, const struct stage_place *, uint32_
 uint32_t stage_term_with(const struct stage_place *, uint32_t factor);
 /* Whatever the two are, and whenever. */
 bool stage_numbers_differ(const struct stage_number *, const struct stage_number *);
+/* Where both are current, while *root is what it is. */
+bool stage_numbers_differ_now(const struct values *, const struct stage_number *, const struct stage_number *,
+	uint32_t *root, uint32_t *assumptions);
 
 static inline bool stage_same_base(const struct stage_place *a, const struct stage_place *b)
 {
 	return a->base == b->base && a->id == b->id;
+}
+
+/* Whatever the registers hold. */
+static inline bool stage_same_sum(const struct stage_sum *a, const struct stage_sum *b)
+{
+	if (a->n != b->n || a->constant != b->constant)
+		return false;
+	for (uint32_t k = 0; k < a->n; k++)
+		if (a->terms[k].node != b->terms[k].node || a->terms[k].factor != b->terms[k].factor)
+			return false;
+	return true;
 }

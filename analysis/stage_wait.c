@@ -3,6 +3,7 @@
  * In: an instruction. Out: the wait on an mbarrier that is over whenever control comes there. Invariant: on
  * every way to the instruction a wait on this object and for this phase has said that it is over, since the
  * registers of its address were computed. Who only asks, and goes on whatever the answer, has not waited.
+ * Whether the instruction may come again behind one wait, with something new acquired, is asked apart.
  */
 #include "analysis/flow_state.h"
 #include "analysis/own_stage.h"
@@ -23,16 +24,6 @@ static bool is_wait(const struct flow_setup *s, uint32_t insn)
 	return site != NONE && s->handoffs.sites[site].kind == SYNC_MBAR_WAIT &&
 	       s->handoffs.sites[site].acquires && s->handoffs.from[site].n &&
 	       s->unit->fn->insns[insn].guard == NONE;
-}
-
-static bool same_sum(const struct stage_sum *a, const struct stage_sum *b)
-{
-	if (a->n != b->n || a->constant != b->constant)
-		return false;
-	for (uint32_t k = 0; k < a->n; k++)
-		if (a->terms[k].node != b->terms[k].node || a->terms[k].factor != b->terms[k].factor)
-			return false;
-	return true;
 }
 
 /* The parity, or the state that an arrive gave. */
@@ -61,7 +52,7 @@ static void find_waits(struct waits *w, uint32_t wait, const struct stage_place 
 		if (w->s->handoffs.sites[i].is_exit || !is_wait(w->s, insn) ||
 			!same_phase(unit, &insns[wait], &insns[insn]) ||
 			!stage_object_at(unit, insn, &place) || !stage_same_base(&place, object) ||
-			!same_sum(&place.sum, &object->sum))
+			!stage_same_sum(&place.sum, &object->sum))
 			continue;
 		w->insns[w->n++] = insn;
 	}
@@ -116,21 +107,7 @@ static bool is_over(struct waits *w, uint32_t wait, uint32_t insn)
 	return over;
 }
 
-/* A wait for one phase in each round of a ring: its parity is made anew with the number of the stage. */
-static bool follows_ring(const struct unit *unit, uint32_t wait, const struct stage_place *object)
-{
-	const struct values *vs = unit->values;
-	const struct insn *insn = &unit->fn->insns[wait];
-	uint32_t head, parity = trips_plain_node(vs, insn_source(unit->fn, insn, 1));
-
-	if (!insn_has(insn, MOD_parity) || !object->sum.n)
-		return true;
-	head = unit->cfg.blocks[vs->ssa.nodes[object->sum.terms[0].node].block].loop_head;
-	return head == NONE || (parity != NONE &&
-				       cfg_dominates(&unit->cfg, head, vs->ssa.nodes[parity].block));
-}
-
-bool stage_wait_before(const struct flow_setup *s, uint32_t insn, struct stage_place *object)
+bool stage_wait_before(const struct flow_setup *s, uint32_t insn, struct stage_place *object, uint32_t *wait)
 {
 	const struct cfg *cfg = &s->unit->cfg;
 
@@ -147,9 +124,67 @@ bool stage_wait_before(const struct flow_setup *s, uint32_t insn, struct stage_p
 			if (!stage_object_at(s->unit, i, object))
 				return false;
 			find_waits(&w, i, object);
+			*wait = i;
 			if (is_over(&w, i, insn))
-				return follows_ring(s->unit, i, object);
+				return true;
 		}
 	}
 	return false;
+}
+
+static bool is_one_of(const struct waits *w, uint32_t insn)
+{
+	for (uint32_t k = 0; k < w->n; k++)
+		if (w->insns[k] == insn)
+			return true;
+	return false;
+}
+
+/* The instructions [from, end): false, one of the waits is among them, or the instruction is again. */
+static bool goes_on(
+	const struct waits *w, uint32_t from, uint32_t end, uint32_t insn, bool *acquired, bool *again)
+{
+	for (uint32_t i = from; i < end; i++) {
+		uint32_t site = w->s->handoffs.site_of[i];
+
+		if (is_one_of(w, i))
+			return false;
+		if (i == insn) {
+			*again |= *acquired;
+			return false;
+		}
+		*acquired |= site != NONE && w->s->handoffs.sites[site].acquires;
+	}
+	return true;
+}
+
+bool stage_wait_renewed(const struct flow_setup *s, uint32_t wait, uint32_t insn)
+{
+	const struct cfg *cfg = &s->unit->cfg;
+	struct waits w = {.s = s};
+	struct stage_place object;
+	uint8_t *seen = ARENA_NEW(s->unit->arena, uint8_t, cfg->n); /* by block: bit 0: nothing acquired, bit 1: something */
+	uint32_t *todo = ARENA_NEW(s->unit->arena, uint32_t, 2 * cfg->n + 1), n = 0;
+	bool again = false;
+
+	if (!stage_object_at(s->unit, wait, &object))
+		return false;
+	find_waits(&w, wait, &object);
+	for (uint32_t block = cfg->block_of[insn], from = insn + 1, acquired = 0;;) {
+		const struct block *b = &cfg->blocks[block];
+		bool heard = acquired;
+
+		if (goes_on(&w, from, b->first + b->count, insn, &heard, &again))
+			for (uint32_t k = 0; k < b->succ.n; k++) {
+				if (seen[b->succ.v[k]] & (1 << heard))
+					continue;
+				seen[b->succ.v[k]] |= (uint8_t)(1 << heard);
+				todo[n++] = b->succ.v[k] * 2 + heard;
+			}
+		if (!n || again)
+			return !again;
+		block = todo[--n] / 2;
+		acquired = todo[n] & 1;
+		from = cfg->blocks[block].first;
+	}
 }

@@ -18,6 +18,8 @@ bool stages_differ(
 /* The same of two registers that step each for itself: a = b + 1, or a = 0 where that is the number of stages, at
  * every place that both definitions dominate. */
 bool stages_one_ahead(const struct values *, uint32_t a, uint32_t b);
+/* The same of a few steps, fewer than there are stages. */
+bool stages_few_ahead(const struct values *, uint32_t a, uint32_t b);
 
 /* stage_phis.c: another phi of the same block that, whenever both are current, the phi is *factor times of, in 32
  * bits; NONE: none is known. */

@@ -19,6 +19,7 @@ struct look {
 	bool keeps;    /* many threads are asked about, and many nodes that share what they are made of */
 	bool differs;  /* out: something was looked at that threads can have different, */
 	bool lanes;    /* and those of one warp too */
+	const struct thread_given *given; /* or NULL */
 	uint32_t fuel;
 };
 
@@ -464,6 +465,17 @@ static bool kept_node(struct look *l, struct kept_numbers *kept, uint32_t node, 
 	return number.known;
 }
 
+/* What stays where the guard fails is known too. */
+static bool guarded_node(struct look *l, const struct node *n, uint32_t node, uint64_t *out)
+{
+	uint64_t holds;
+
+	if (!node_number(l, l->vs->ssa.guard_of[n->insn], &holds))
+		return false;
+	return (holds != 0) != l->vs->fn->insns[n->insn].guard_negated ? compute_node(l, node, out)
+								       : node_number(l, n->previous, out);
+}
+
 static bool node_number(struct look *l, uint32_t node, uint64_t *out)
 {
 	const struct values *vs = l->vs;
@@ -472,6 +484,10 @@ static bool node_number(struct look *l, uint32_t node, uint64_t *out)
 		return false;
 	const struct node *n = &vs->ssa.nodes[node];
 
+	if (l->given && n->kind == NODE_PHI)
+		return l->given->phi(l->given->data, node, out);
+	if (l->given && n->kind == NODE_DEF && n->previous != NONE)
+		return guarded_node(l, n, node, out);
 	if (n->kind != NODE_DEF || n->previous != NONE)
 		return false;
 	struct kept_numbers *kept = l->keeps && !l->elected ? kept_of(vs, node) : NULL;
@@ -584,4 +600,13 @@ bool thread_node_number(
 	*out = (int64_t)v;
 	*end = end_of(&l);
 	return known;
+}
+
+bool thread_node_given(
+	const struct values *vs, const struct thread_given *given, uint32_t node, uint64_t *out)
+{
+	/* in no thread that has a number: what depends on it is not known */
+	struct look l = {.vs = vs, .tid = 1, .given = given, .fuel = FUEL};
+
+	return node_number(&l, node, out);
 }

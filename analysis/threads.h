@@ -92,3 +92,11 @@ void threads_run(const struct values *, uint32_t insn, struct thread_set *);
 bool thread_number(const struct values *, uint32_t tid, const struct operand *, int64_t *, uint32_t *end);
 /* The same of an SSA node. Not known: nor is it in any thread from tid to before *end. */
 bool thread_node_number(const struct values *, uint32_t tid, uint32_t node, int64_t *, uint32_t *end);
+/* What phis hold, as the one who asks has it; false: not known. */
+struct thread_given {
+	bool (*phi)(void *data, uint32_t node, uint64_t *);
+	void *data;
+};
+
+/* What an SSA node holds in all threads in which the phis hold that; false: not known. */
+bool thread_node_given(const struct values *, const struct thread_given *, uint32_t node, uint64_t *);

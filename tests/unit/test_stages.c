@@ -294,9 +294,60 @@ static void test_forms_of_the_next_stage(void **state)
 	}
 }
 
+struct few {
+	const char *name;
+	int first, second; /* in which the two start */
+	int n, m;	   /* stages of each ring */
+	const char *behind; /* from the second, %r2, to %r5 */
+	bool ahead;
+};
+
+#define STEP "add.s32 %r6, %r2, 1;\nsetp.eq.s32 %p3, %r6, 4;\nselp.b32 %r5, 0, %r6, %p3;\n"
+
+static const struct few fews[] = {
+	{"one ahead", 0, 1, 4, 4, "mov.u32 %r5, %r2;\n", true},
+	{"two ahead", 0, 1, 4, 4, STEP, true},
+	{"both in one place", 1, 1, 4, 4, "mov.u32 %r5, %r2;\n", false},
+	{"in rings of unlike length", 0, 1, 3, 4, "mov.u32 %r5, %r2;\n", false},
+	{"all the way around a ring of two", 0, 1, 2, 2,
+		"add.s32 %r6, %r2, 1;\nsetp.eq.s32 %p3, %r6, 2;\nselp.b32 %r5, 0, %r6, %p3;\n", false},
+	{"a step of another ring", 0, 1, 3, 3, STEP, false},
+};
+
+static void test_stages_a_few_ahead(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(fews) / sizeof(*fews); i++) {
+		struct unit_text t;
+		char text[2000];
+		uint32_t last[2], n = 0;
+
+		snprintf(text, sizeof(text),
+			"mov.u32 %%r1, %d;\nmov.u32 %%r2, %d;\nmov.u32 %%r8, tile;\nmov.u32 %%r20, 0;\nL:\n%s%s%s"
+			"add.s32 %%r3, %%r1, 1;\nsetp.eq.s32 %%p1, %%r3, %d;\nselp.b32 %%r1, 0, %%r3, %%p1;\n"
+			"add.s32 %%r4, %%r2, 1;\nsetp.eq.s32 %%p1, %%r4, %d;\nselp.b32 %%r2, 0, %%r4, %%p1;\n"
+			"add.s32 %%r20, %%r20, 1;\nsetp.lt.s32 %%p2, %%r20, 14;\n@%%p2 bra L;\nret;",
+			fews[i].first, fews[i].second, fews[i].behind, USE("%r1"), USE("%r5"), fews[i].n, fews[i].m);
+		unit_text_parse(&t, text);
+		unit_text_analyse(&t);
+		for (uint32_t k = 0; k < t.unit.fn->ninsns; k++) {
+			const struct insn *insn = &t.unit.fn->insns[k];
+
+			if (insn->op == OP_st)
+				last[n++] = t.unit.values->ssa.node_of[insn_operand(t.unit.fn, &insn[-2], 1) -
+								      t.unit.fn->operands];
+		}
+		assert_int_equal(n, 2);
+		if (stages_few_ahead(t.unit.values, last[1], last[0]) != fews[i].ahead)
+			fail_msg("%s", fews[i].name);
+		unit_text_free(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stages_a_few_ahead),
 		cmocka_unit_test(test_stages_that_differ_never_hold_the_same),
 		cmocka_unit_test(test_forms_of_the_next_stage),
 	};

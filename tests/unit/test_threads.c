@@ -120,9 +120,58 @@ static void test_threads_compare_end(void **state)
 			check_ends(how[i], constants[k]);
 }
 
+struct given_row {
+	const char *name, *body; /* from the phi in %r1; the predicate of the store */
+	uint64_t phi;
+	bool known, holds;
+};
+
+#define ROUND(body) "mov.u32 %r1, 0;\nL:\n" body "@%p1 st.shared.u32 [tile], %r9;\n" \
+	"add.s32 %r1, %r1, 1;\nsetp.lt.s32 %p2, %r1, 9;\n@%p2 bra L;\nret;"
+
+static const struct given_row given_rows[] = {
+	{"a number that is given", ROUND("setp.eq.s32 %p1, %r1, 5;\n"), 5, true, true},
+	{"another one", ROUND("setp.eq.s32 %p1, %r1, 5;\n"), 4, true, false},
+	{"under a guard that holds",
+		ROUND("mov.u32 %r2, 1;\nsetp.eq.s32 %p3, %r1, 5;\n@%p3 mov.u32 %r2, 7;\nsetp.eq.s32 %p1, %r2, 7;\n"),
+		5, true, true},
+	{"under one that fails",
+		ROUND("mov.u32 %r2, 1;\nsetp.eq.s32 %p3, %r1, 5;\n@%p3 mov.u32 %r2, 7;\nsetp.eq.s32 %p1, %r2, 1;\n"),
+		4, true, true},
+	{"what depends on the thread", ROUND("mov.u32 %r2, %tid.x;\nsetp.eq.s32 %p1, %r2, %r1;\n"), 5, false, false},
+};
+
+static bool phi_is(void *data, uint32_t node, uint64_t *out)
+{
+	(void)node;
+	*out = *(const uint64_t *)data;
+	return true;
+}
+
+static void test_what_follows_from_a_phi(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(given_rows) / sizeof(*given_rows); i++) {
+		struct given_row row = given_rows[i];
+		struct thread_given given = {phi_is, &row.phi};
+		struct unit_text t;
+		uint64_t v = 0;
+		uint32_t k = 0;
+
+		unit_text_parse(&t, row.body);
+		unit_text_analyse(&t);
+		while (t.unit.fn->insns[k].op != OP_st)
+			k++;
+		if (thread_node_given(t.unit.values, &given, t.unit.values->ssa.guard_of[k], &v) != row.known ||
+			(row.known && (v != 0) != row.holds))
+			fail_msg("%s", row.name);
+		unit_text_free(&t);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads_compute),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_follows_from_a_phi), cmocka_unit_test(test_threads_compute),
 		cmocka_unit_test(test_threads_compare_end)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

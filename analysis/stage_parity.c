@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: a wait on the mbarrier of a stage, in a loop. Out: whether each round of the ring waits for a phase of
+ * its own: the parity is the other one whenever the stage is the same again (ISA 9.7.13.15.16). The rounds
+ * are gone through with numbers: what the loop's phis start in and what comes back to them. Invariant:
+ * false only where two visits of a stage, one behind the other, have the same parity.
+ */
+#include "analysis/flow_state.h"
+#include "analysis/own_stage.h"
+#include "analysis/threads.h"
+
+#define PHIS_MOST 16
+#define NUMBERS_MOST 256 /* stages */
+#define ROUNDS_MOST 128
+#define DEPTH_MOST 8	 /* loops around, phis behind phis */
+#define BLOCKS_MOST 32	 /* on the way to a phi */
+
+struct rounds_of {
+	const struct values *vs;
+	uint32_t head; /* of the loop */
+	struct {
+		uint32_t node;
+		uint64_t first, now;
+	} phis[PHIS_MOST];
+	uint32_t n, depth;
+	bool fresh;   /* a phi was asked for that had no number yet */
+	bool guessed; /* what one starts in is not known */
+	struct thread_given given;
+};
+
+/* ---- numbers ---- */
+
+/* Before the loop: what came in first. What is not known is as good as 0. */
+static uint64_t starts_in(struct rounds_of *r, uint32_t phi)
+{
+	const struct values *vs = r->vs;
+	const struct node *n = &vs->ssa.nodes[phi];
+	uint64_t v = 0;
+
+	for (uint32_t k = 0; k < vs->cfg->blocks[n->block].pred.n; k++) {
+		uint32_t input = vs->ssa.inputs[n->input + k];
+
+		if (trips_is_back_edge(vs, n->block, k))
+			continue;
+		if (input < vs->nsolved && vs->ssa.nodes[input].kind == NODE_PHI && r->depth) {
+			r->depth--;
+			return starts_in(r, input);
+		}
+		if (!thread_node_given(vs, &r->given, input, &v))
+			break;
+		return v;
+	}
+	r->guessed = true;
+	return 0;
+}
+
+/* Along the branches that are decided, from the dominator of a phi: its predecessor; NONE: not known. */
+static uint32_t comes_from(struct rounds_of *r, uint32_t block)
+{
+	const struct cfg *cfg = r->vs->cfg;
+
+	for (uint32_t b = cfg->blocks[block].idom, k = 0; b != NONE && k < BLOCKS_MOST; k++) {
+		const struct block *at = &cfg->blocks[b];
+		uint32_t branch = at->first + at->count - 1, i = 0;
+		uint64_t holds;
+
+		if (!at->succ.n || at->succ.n > 2)
+			return NONE;
+		if (at->succ.n == 2) {
+			const struct insn *insn = &r->vs->fn->insns[branch];
+
+			if (insn->op != OP_bra || insn->guard == NONE ||
+				!thread_node_given(r->vs, &r->given, r->vs->ssa.guard_of[branch], &holds))
+				return NONE;
+			i = (holds != 0) == insn->guard_negated;
+		}
+		if (at->succ.v[i] == block)
+			return b;
+		b = at->succ.v[i];
+	}
+	return NONE;
+}
+
+static bool phi_of_head(struct rounds_of *r, uint32_t node, uint64_t *out)
+{
+	uint32_t k = 0;
+
+	while (k < r->n && r->phis[k].node != node)
+		k++;
+	if (k == PHIS_MOST)
+		return false;
+	if (k == r->n) {
+		r->n++;
+		r->depth = DEPTH_MOST;
+		r->phis[k].node = node;
+		r->phis[k].first = r->phis[k].now = starts_in(r, node);
+		r->fresh = true;
+	}
+	*out = r->phis[k].now;
+	return true;
+}
+
+static bool phi_holds(void *data, uint32_t node, uint64_t *out)
+{
+	struct rounds_of *r = data;
+	const struct node *n = &r->vs->ssa.nodes[node];
+
+	if (n->block == r->head)
+		return phi_of_head(r, node, out);
+	if (!trips_in_loop(r->vs->cfg, n->block, r->head) || !r->depth)
+		return false;
+	r->depth--;
+	uint32_t from = comes_from(r, n->block);
+
+	for (uint32_t k = 0; from != NONE && k < r->vs->cfg->blocks[n->block].pred.n; k++)
+		if (r->vs->cfg->blocks[n->block].pred.v[k] == from)
+			return thread_node_given(
+				r->vs, &r->given, r->vs->ssa.inputs[n->input + k], out);
+	return false;
+}
+
+static bool number(struct rounds_of *r, uint32_t node, uint64_t *out)
+{
+	r->depth = DEPTH_MOST;
+	return thread_node_given(r->vs, &r->given, node, out);
+}
+
+static uint32_t input_of(const struct rounds_of *r, uint32_t phi, uint32_t way)
+{
+	return r->vs->ssa.inputs[r->vs->ssa.nodes[r->phis[phi].node].input + way];
+}
+
+/* The one way back along which something changes: others only ask again. False: there are several. */
+static bool find_back(const struct rounds_of *r, uint32_t *back)
+{
+	*back = NONE;
+	for (uint32_t way = 0; way < r->vs->cfg->blocks[r->head].pred.n; way++) {
+		bool changes = false;
+
+		for (uint32_t k = 0; k < r->n; k++)
+			changes |= input_of(r, k, way) != r->phis[k].node;
+		if (!changes || !trips_is_back_edge(r->vs, r->head, way))
+			continue;
+		if (*back != NONE)
+			return false;
+		*back = way;
+	}
+	return true;
+}
+
+static bool next_round(struct rounds_of *r)
+{
+	uint64_t next[PHIS_MOST];
+	uint32_t back;
+
+	if (!find_back(r, &back))
+		return false;
+	for (uint32_t k = 0; k < r->n && back != NONE; k++)
+		if (!number(r, input_of(r, k, back), &next[k]))
+			return false;
+	if (back == NONE)
+		return true;
+	for (uint32_t k = 0; k < r->n && !r->fresh; k++)
+		r->phis[k].now = next[k];
+	return true;
+}
+
+/* ---- the loop ---- */
+
+/* The innermost loop that both are in; NONE. */
+static uint32_t common_head(const struct cfg *cfg, uint32_t a, uint32_t b)
+{
+	uint32_t h = cfg->blocks[a].loop_head;
+
+	while (h != NONE && !trips_in_loop(cfg, b, h))
+		h = cfg->blocks[h].outer_head;
+	return h;
+}
+
+/* NONE, for a constant, stays too. */
+static bool stays(const struct values *vs, uint32_t node, uint32_t head)
+{
+	return node == NONE || !trips_in_loop(vs->cfg, vs->ssa.nodes[node].block, head);
+}
+
+#define WAITS_MOST 16
+
+/* The waits of one round on the mbarriers of the ring, one behind the other. */
+struct visits {
+	struct visit {
+		uint32_t insn;
+		struct stage_number stage; /* counted from that of the wait that is asked about */
+		const struct operand *parity;
+	} v[WAITS_MOST];
+	uint32_t n, ours; /* the instruction of the one that is asked about, or that it stands for */
+};
+
+static bool comes_before(const struct cfg *cfg, uint32_t a, uint32_t b)
+{
+	uint32_t x = cfg->block_of[a], y = cfg->block_of[b];
+
+	return x == y ? a < b : cfg_dominates(cfg, x, y);
+}
+
+/* The same mbarrier and the same phase: who has asked in vain asks again. */
+static bool is_again(const struct values *vs, const struct visit *a, const struct visit *b)
+{
+	uint32_t node = trips_plain_node(vs, a->parity);
+	int64_t c, d;
+
+	if (a->stage.node != b->stage.node || a->stage.plus != b->stage.plus)
+		return false;
+	if (trips_constant_of(vs, a->parity, &c) && trips_constant_of(vs, b->parity, &d))
+		return c == d;
+	return node != NONE && node == trips_plain_node(vs, b->parity);
+}
+
+/* False: it is not known in which order. */
+static bool add_visit(const struct values *vs, struct visits *visits, const struct visit *more)
+{
+	uint32_t at = 0;
+
+	for (uint32_t k = 0; k < visits->n; k++)
+		if (is_again(vs, &visits->v[k], more) && comes_before(vs->cfg, visits->v[k].insn, more->insn)) {
+			if (visits->ours == more->insn)
+				visits->ours = visits->v[k].insn;
+			return true;
+		}
+	while (at < visits->n && comes_before(vs->cfg, visits->v[at].insn, more->insn))
+		at++;
+	if (visits->n == WAITS_MOST || (at < visits->n && !comes_before(vs->cfg, more->insn, visits->v[at].insn)))
+		return false;
+	for (uint32_t k = visits->n++; k > at; k--)
+		visits->v[k] = visits->v[k - 1];
+	visits->v[at] = *more;
+	return true;
+}
+
+static bool find_visits(const struct flow_setup *s, uint32_t wait, uint32_t head, struct visits *visits)
+{
+	const struct values *vs = s->unit->values;
+	struct stage_place ours, place;
+	uint32_t unused = 0;
+
+	if (!stage_object_at(s->unit, wait, &ours))
+		return false;
+	visits->ours = wait;
+	for (uint32_t k = 0; k < s->handoffs.n; k++) {
+		const struct sync_site *site = &s->handoffs.sites[k];
+		struct visit more = {.insn = site->insn};
+
+		if (site->kind != SYNC_MBAR_WAIT || !trips_in_loop(vs->cfg, site->block, head) ||
+			!stage_object_at(s->unit, site->insn, &place) || !stage_same_base(&place, &ours))
+			continue;
+		more.parity = insn_source(vs->fn, &vs->fn->insns[site->insn], 1);
+		if (!stage_object_number(vs, &place, &ours, &more.stage, &unused) ||
+			(more.stage.node == NONE && more.stage.lo != more.stage.hi) || !add_visit(vs, visits, &more))
+			return false;
+	}
+	return true;
+}
+
+/* The stage of a visit in this round, and its parity. */
+static bool visit(struct rounds_of *r, const struct visit *v, int64_t *stage, uint64_t *parity)
+{
+	uint32_t node = trips_plain_node(r->vs, v->parity);
+	uint64_t i = 0;
+	int64_t c;
+
+	if (v->stage.node != NONE && !number(r, v->stage.node, &i))
+		return false;
+	*stage = (int64_t)i + v->stage.plus;
+	if (trips_constant_of(r->vs, v->parity, &c)) {
+		*parity = (uint64_t)c;
+		return true;
+	}
+	return node != NONE && number(r, node, parity);
+}
+
+/* All is as it was in the first round. */
+static bool is_first(const struct rounds_of *r)
+{
+	for (uint32_t k = 0; k < r->n; k++)
+		if (r->phis[k].now != r->phis[k].first)
+			return false;
+	return true;
+}
+
+/* Gone through twice, unless something counts on and on. */
+static bool alternates(struct rounds_of *r, const struct visits *visits)
+{
+	uint32_t ours = visits->ours, times = 0;
+	struct last {
+		uint32_t insn;
+		uint8_t parity; /* 1 + it */
+	} *last = ARENA_NEW(r->vs->arena, struct last, NUMBERS_MOST);
+
+	for (uint32_t k = 0; k < ROUNDS_MOST && times < 2; k++) {
+		r->fresh = false;
+		for (uint32_t i = 0; i < visits->n; i++) {
+			const struct visit *v = &visits->v[i];
+			uint64_t parity = 0;
+			int64_t stage = 0;
+
+			if (!visit(r, v, &stage, &parity))
+				return true;
+			stage += NUMBERS_MOST / 2;
+			if (r->fresh || stage < 0 || stage >= NUMBERS_MOST)
+				continue;
+			struct last *before = &last[stage];
+
+			if (before->parity == 1 + (parity & 1) && (v->insn == ours || before->insn == ours))
+				return false;
+			*before = (struct last){v->insn, 1 + (parity & 1)};
+		}
+		if (!next_round(r))
+			return true;
+		times += !r->fresh && is_first(r);
+	}
+	return true;
+}
+
+static bool find_alternates(const struct flow_setup *s, uint32_t wait, uint32_t head, uint32_t stage)
+{
+	const struct values *vs = s->unit->values;
+	const struct insn *at = &vs->fn->insns[wait];
+	const struct operand *phase = insn_source(vs->fn, at, 1);
+	uint32_t node = trips_plain_node(vs, phase);
+	struct visits visits = {.n = 0};
+	struct rounds_of r = {.vs = vs, .head = head};
+	bool parity = insn_has(at, MOD_parity);
+
+	/* one stage in all rounds of a loop, and one phase, which is waited for once */
+	while (r.head != NONE && (node != NONE || stage != NONE) && stays(vs, node, r.head) &&
+		stays(vs, stage, r.head))
+		r.head = vs->cfg->blocks[r.head].outer_head;
+	if (r.head == NONE)
+		return true;
+	if (!parity) /* the state that an arrive gave, in this round */
+		return !stays(vs, node, r.head);
+	r.given = (struct thread_given){phi_holds, &r};
+	if (find_visits(s, wait, r.head, &visits))
+		return alternates(&r, &visits);
+	return !stays(vs, node, r.head); /* in whatever order, the same phase for all stages */
+}
+
+bool stage_parity_alternates(const struct flow_setup *s, uint32_t wait, uint32_t insn, uint32_t stage,
+	struct stage_parities *kept)
+{
+	const struct cfg *cfg = &s->unit->cfg;
+	uint32_t head = common_head(cfg, cfg->block_of[wait], cfg->block_of[insn]);
+	struct stage_parity *answer;
+
+	if (!kept->of)
+		kept->of = ARENA_NEW(s->unit->arena, struct stage_parity, s->handoffs.n + 1);
+	answer = &kept->of[s->handoffs.site_of[wait]];
+	if (!answer->asked || answer->head != head || answer->stage != stage)
+		*answer = (struct stage_parity){true, find_alternates(s, wait, head, stage), head, stage};
+	return answer->alternates;
+}
+
+bool stage_parity_starts(const struct flow_setup *s, uint32_t wait, uint32_t insn)
+{
+	const struct values *vs = s->unit->values;
+	const struct insn *at = &vs->fn->insns[wait];
+	const struct operand *phase = insn_source(vs->fn, at, 1);
+	struct rounds_of r = {.vs = vs,
+		.head = common_head(vs->cfg, vs->cfg->block_of[wait], vs->cfg->block_of[insn])};
+	uint32_t node = trips_plain_node(vs, phase);
+	uint64_t v;
+	int64_t c;
+
+	if (!insn_has(at, MOD_parity))
+		return true;
+	if (trips_constant_of(vs, phase, &c))
+		return !(c & 1);
+	r.given = (struct thread_given){phi_holds, &r};
+	return node != NONE && number(&r, node, &v) && !r.guessed && !(v & 1);
+}
