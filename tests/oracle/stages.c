@@ -307,9 +307,21 @@ static void put_reader_ahead(struct maker *m, struct ring *r)
 	loop_end(m, &r->l);
 }
 
+/* Whoever has given it up, or has not waited for it, has no business there. */
+static void put_touch_other(struct maker *m, struct ring *r, int ring)
+{
+	use_stages(m, r, ring, NONE);
+	chance(m, 70) ? put_write(m) : put_read(m);
+	use_no_stages(m);
+}
+
 static void put_reader(struct maker *m, struct ring *r)
 {
 	int n = 1 + below(m, 2);
+	if (chance(m, 8)) {
+		put_set(m, NOW, below(m, r->n), 0);
+		put_touch_other(m, r, NOW);
+	}
 	begin(m, r);
 	put_wait(m, r, r->full, NOW, PARITY_RING);
 	use_stages(m, r, NOW, chance(m, 15) ? LAST : NONE);
@@ -323,6 +335,10 @@ static void put_reader(struct maker *m, struct ring *r)
 	if (chance(m, m->fence_odds / 2))
 		put_fence(m, rare_guard(m));
 	put_give(m, r, r->empty, r->lag);
+	if (r->lag && chance(m, 30)) /* too late for what that has handed over */
+		put_fence(m, always());
+	if (chance(m, 10))
+		put_touch_other(m, r, below(m, 2) ? NOW : LAST);
 	if (chance(m, 25))
 		put_use(m);
 	end(m, r);
@@ -395,8 +411,9 @@ static bool choose(struct maker *m, const struct who *who, struct ring *r)
 		int mb = new_mbarrier(m, r->loads ? 1 : each * f, r->loads ? 1 : model * f);
 		r->full = i ? r->full : mb;
 	}
+	bool few = u > 1 && chance(m, 8); /* a phase ends before all have arrived */
 	for (int i = 0; i < r->n; i++) {
-		int mb = new_mbarrier(m, each * u, model * u);
+		int mb = new_mbarrier(m, few ? each : each * u, few ? model : model * u);
 		r->empty = i ? r->empty : mb;
 	}
 	r->rounds = r->n + 1 + below(m, r->n);

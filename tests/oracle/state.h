@@ -78,7 +78,7 @@ struct hit {
 
 struct run {
 	const struct program *p;
-	int n, flags, guess;
+	int n, flags, guess, rests;
 	struct thread threads[MAX_THREADS];
 	int nthreads;
 	struct barrier bars[MAX_CTAS][NBARRIERS], warp_bars[MAX_CTAS][MAX_WARPS];

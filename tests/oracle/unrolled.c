@@ -2,8 +2,9 @@
 /*
  * Stages that are written out, each with an mbarrier of its own: some warps write and read them and arrive,
  * often with the next stage touched already; one thread waits and loads over them. Half of the time the
- * stages are as they should be; else they have unlike sizes, overlap, lie in several variables, or some
- * warp does not arrive; and now and then the loader does not wait for its stage.
+ * stages are as they should be; else they have unlike sizes, overlap, lie in several variables, some
+ * warp does not arrive, one lane does for its warp, or fewer are counted than arrive; and now and then the
+ * loader does not wait for its stage.
  */
 #include "say.h"
 
@@ -38,10 +39,12 @@ static void choose(struct maker *m, struct unrolled *u)
 	int kind = below(m, 100), var = below(m, 2) ? VAR_TILE : VAR_OTHER;
 	int warps = __builtin_popcount((unsigned)u->writers.warps);
 	for (int i = 0; i < u->n; i++) {
-		bool skipped = warps > 1 && chance(m, 20);
+		bool skipped = warps > 1 && chance(m, 20), few = warps > 2 && chance(m, 10), lanes = chance(m, 12);
 		u->v[i].at = place_of_stage(m, kind, i, var);
-		u->v[i].arrive = skipped ? on(PRED_WARP1) : always();
-		u->v[i].mb = skipped ? new_mbarrier(m, 32, 2) : new_mbarrier(m, 32 * warps, 2 * warps);
+		u->v[i].arrive = lanes ? on(PRED_LANE) : skipped && !few ? on(PRED_WARP1) : always();
+		u->v[i].mb = lanes	       ? new_mbarrier(m, warps, warps)
+			     : skipped || few ? new_mbarrier(m, 32, 2) /* of few, one warp is enough */
+					      : new_mbarrier(m, 32 * warps, 2 * warps);
 		u->order[i] = i;
 	}
 	if (chance(m, 30)) {
@@ -80,6 +83,8 @@ static void put_writers(struct maker *m, const struct unrolled *u)
 			put_touch(m, &u->v[now]);
 		if (chance(m, m->fence_odds / 2))
 			put_fence(m, rare_guard(m));
+		if (u->v[now].arrive.kind == COND_PRED && u->v[now].arrive.a == PRED_LANE && chance(m, 60))
+			put_warp_sync(m);
 		put_mb_arrive(m, (struct step){.barrier = u->v[now].mb, .guard = u->v[now].arrive});
 	}
 }
