@@ -189,7 +189,7 @@ static const struct implied *implied_by(struct values *vs, uint32_t predicate, b
 
 	if (!known) {
 		known = vs->implied[predicate] = ARENA_NEW(vs->arena, struct implied, 1);
-		known->watched = watch_slice(vs, predicate);
+		known->watched = !vs->watch_of || watch_slice(vs, predicate);
 	}
 	if (!known->current[holds])
 		derive(vs, known, predicate, holds);

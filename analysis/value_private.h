@@ -117,11 +117,11 @@ struct values {
 	struct ssa ssa;
 	uint32_t nsolved;	  /* nodes with a value */
 	struct value *at;	  /* by node */
-	uint32_t clock, *changed; /* changes of values so far; by node: the latest one of its own */
+	uint32_t clock, *changed; /* changes of values so far; by node, while solving: the latest one of its own */
 	uint32_t *fresh; /* by node: clock of the latest change of it or, through definitions, of
 			    what it is computed from; while solving */
 	struct kept_input *kept_inputs; /* by input of the phis; while solving */
-	uint32_t *watch_of;	  /* by node: index of its first watch, or 0 */
+	uint32_t *watch_of;	  /* by node: index of its first watch, or 0; NULL: no value changes any more */
 	struct watch *watches;
 	uint32_t nwatches, watches_cap;
 	uint32_t outdated; /* 1 + how often something implied was current no more */

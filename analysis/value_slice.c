@@ -325,6 +325,7 @@ static void index_reads(struct values *vs)
 	}
 	sort_users(&uses);
 	ARENA_GIVE_BACK(vs->arena, uses.v, uses.cap);
+	ARENA_TRIM(vs->arena, vs->reads, vs->nreads, vs->reads_cap);
 }
 
 void solver_slice(struct solver *s)

@@ -576,8 +576,12 @@ static void give_back(struct solver *s)
 	ARENA_GIVE_BACK(arena, s->shallow, n);
 	ARENA_GIVE_BACK(arena, s->vs->kept_inputs, s->ninputs + 1);
 	ARENA_GIVE_BACK(arena, s->vs->fresh, n);
+	ARENA_GIVE_BACK(arena, s->vs->changed, n);
+	ARENA_GIVE_BACK(arena, s->vs->watches, s->vs->watches_cap);
+	ARENA_GIVE_BACK(arena, s->vs->watch_of, n);
 	s->vs->kept_inputs = NULL;
-	s->vs->fresh = NULL;
+	s->vs->fresh = s->vs->changed = s->vs->watch_of = NULL;
+	s->vs->watches = NULL;
 	ARENA_GIVE_BACK(arena, s->capped, n);
 	ARENA_GIVE_BACK(arena, s->changes, n);
 	ARENA_GIVE_BACK(arena, s->loose.words, s->loose.nwords);
