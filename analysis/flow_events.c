@@ -99,8 +99,7 @@ static void events_of_insn(
 		;
 	*next_access = end;
 	if (s->complete && s->complete[i].n)
-		event_add(s, list,
-			(struct event){.insn = i, .kind = EVENT_COMPLETE, .facts = s->complete[i]});
+		event_add(s, list, (struct event){.insn = i, .kind = EVENT_COMPLETE});
 	if (e->fence != FENCE_NONE)
 		event_add(s, list, (struct event){.insn = i, .kind = EVENT_FENCE});
 	for (uint32_t k = first; k < end; k++)
@@ -140,6 +139,7 @@ static void collect_events(struct flow_setup *s)
 					.arg = s->handoffs.exit_of[b]});
 	}
 	first[unit->cfg.n] = list.n;
+	ARENA_TRIM(unit->arena, list.v, list.n, list.cap);
 	s->plain = s->base = list.v;
 	s->plain_of = s->base_of = first;
 }
@@ -206,6 +206,7 @@ static void add_literals(struct flow_setup *s)
 			s->taken[b] = flow_literal(s, flow_last_insn(block));
 	}
 	first[unit->cfg.n] = list.n;
+	ARENA_TRIM(unit->arena, list.v, list.n, list.cap);
 	s->base = list.v;
 	s->base_of = first;
 }

@@ -24,12 +24,11 @@ enum event_kind {
 };
 
 struct event {
-	uint32_t insn;
+	uint32_t insn;     /* COMPLETE: facts by setup.complete */
 	uint8_t kind;      /* enum event_kind; events of one instruction come in this order */
 	uint8_t fence;     /* PLACED: enum fence_kind */
 	uint8_t holds;     /* the literal under which its instruction runs; NO_LITERAL */
 	uint32_t arg;      /* ACCESS, ASYNC: access; RELEASE, ACQUIRE: site; LITERAL: literal */
-	struct ids facts;  /* COMPLETE */
 };
 
 /* A predicate under which some fence runs: `number` is its value number, `negated` for @!p. */

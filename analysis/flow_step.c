@@ -293,6 +293,17 @@ static void do_literal(struct flow_setup *s, uint32_t l)
 	*s->now.possible |= UINT32_C(1) << l;
 }
 
+static void complete(struct flow_setup *s, struct ids loads)
+{
+	for (uint32_t i = 0; i < loads.n; i++) {
+		uint32_t fenced = s->facts.v[loads.v[i]].sibling[FORM_FENCED];
+
+		forget(s, loads.v[i]);
+		if (fenced != NONE) /* a fence before it must not leave more than none */
+			forget(s, fenced);
+	}
+}
+
 void flow_step(struct flow_setup *s, uint32_t number, bool solving, const struct visitor *visitor)
 {
 	const struct event *e = &s->events[number];
@@ -301,13 +312,7 @@ void flow_step(struct flow_setup *s, uint32_t number, bool solving, const struct
 		visitor->before(visitor->data, number);
 	switch ((enum event_kind)e->kind) {
 	case EVENT_COMPLETE:
-		for (uint32_t i = 0; i < e->facts.n; i++) {
-			uint32_t fenced = s->facts.v[e->facts.v[i]].sibling[FORM_FENCED];
-
-			forget(s, e->facts.v[i]);
-			if (fenced != NONE) /* a fence before it must not leave more than none */
-				forget(s, fenced);
-		}
+		complete(s, s->complete[e->insn]);
 		break;
 	case EVENT_PLACED:
 		do_fence(s, (enum fence_kind)e->fence, true, NO_LITERAL, e->insn);

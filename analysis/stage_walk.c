@@ -8,6 +8,18 @@
 #include "analysis/flow_state.h"
 #include "analysis/value_private.h"
 
+static bool completes(const struct flow_setup *s, const struct event *event, uint32_t access)
+{
+	if (event->kind != EVENT_COMPLETE)
+		return false;
+	struct ids loads = s->complete[event->insn];
+
+	for (uint32_t i = 0; i < loads.n; i++)
+		if (s->facts.v[loads.v[i]].access == access)
+			return true;
+	return false;
+}
+
 /* Along the events of a block from `from` on: false, the access is complete before its end. */
 static bool stays_pending(const struct flow_setup *s, uint32_t access, uint32_t block,
 	uint32_t from, uint32_t redefined, bool *stale, struct bits sites)
@@ -19,9 +31,8 @@ static bool stays_pending(const struct flow_setup *s, uint32_t access, uint32_t 
 			continue;
 		*stale |= redefined != NONE && redefined < event->insn &&
 			  (from == NONE || redefined > from);
-		for (uint32_t i = 0; i < event->facts.n; i++)
-			if (s->facts.v[event->facts.v[i]].access == access)
-				return false;
+		if (completes(s, event, access))
+			return false;
 		if (event->kind == EVENT_RELEASE && *stale)
 			bits_set(sites, event->arg);
 	}
