@@ -288,6 +288,8 @@ struct rounds *rounds_find(struct unit *unit, const struct facts *facts)
 	r->blocks = bits_new(arena, unit->cfg.n);
 	for (uint32_t k = 0; k < n; k++)
 		find_pairs(&f, r, facts, k);
+	ARENA_GIVE_BACK(arena, f.looked, n);
+	ARENA_GIVE_BACK(arena, f.sums, n);
 	return r->any ? r : NULL;
 }
 
