@@ -37,15 +37,15 @@ static bool is_single_load(const struct flow_setup *s, uint32_t fact)
 	       stands_alone(s, s->facts.v[fact].access); /* else others may not be complete */
 }
 
-static void add_completions(
-	const struct flow_setup *s, struct ids *at, struct loads *loads, uint32_t fact)
+static void add_completions(const struct flow_setup *s, struct ids *at, struct arena *arena,
+	struct loads *loads, uint32_t fact)
 {
 	struct ids ends =
 		load_completed_at(loads, s->unit->accesses.v[s->facts.v[fact].access].insn);
 
 	for (uint32_t i = 0; i < ends.n; i++) {
 		struct ids *list = &at[ends.v[i]];
-		uint32_t *v = ARENA_NEW(s->unit->arena, uint32_t, list->n + 1);
+		uint32_t *v = ARENA_NEW(arena, uint32_t, list->n + 1);
 
 		if (list->n)
 			memcpy(v, list->v, list->n * sizeof(*v));
@@ -58,10 +58,13 @@ static void add_completions(
 static struct ids *load_completions(struct flow_setup *s)
 {
 	struct unit *unit = s->unit;
+	struct arena *arena = unit->arena, stage;
 	uint32_t *facts = NULL, *insns = NULL, n = 0, cap = 0, insns_cap = 0, ninsns = 0;
+	struct ids *at = NULL;
 
 	if (!(unit->options->assume & ASSUME_CONSUMED_LOADS))
 		return NULL;
+	unit_begin(unit, &stage);
 	for (uint32_t f = 0; f < s->facts.n; f++) {
 		if (!is_single_load(s, f))
 			continue;
@@ -69,13 +72,13 @@ static struct ids *load_completions(struct flow_setup *s)
 		ARENA_PUSH(unit->arena, insns, ninsns, insns_cap,
 			unit->accesses.v[s->facts.v[f].access].insn);
 	}
-	if (!n)
-		return NULL;
-	struct loads *loads = loads_prepare(unit, (struct ids){insns, ninsns});
-	struct ids *at = ARENA_NEW(unit->arena, struct ids, unit->fn->ninsns + 1);
+	struct loads *loads = n ? loads_prepare(unit, (struct ids){insns, ninsns}) : NULL;
 
+	if (n)
+		at = ARENA_NEW(arena, struct ids, unit->fn->ninsns + 1);
 	for (uint32_t i = 0; i < n; i++)
-		add_completions(s, at, loads, facts[i]);
+		add_completions(s, at, arena, loads, facts[i]);
+	unit_end(unit);
 	return at;
 }
 

@@ -74,6 +74,7 @@ static struct bits reachable(const struct neighbours *n, uint32_t from, uint32_t
 			stack[top++] = block->succ.v[i];
 		}
 	}
+	ARENA_GIVE_BACK(n->arena, stack, n->cfg->n + 1);
 	return seen;
 }
 
