@@ -230,11 +230,13 @@ static enum again_result run_again(struct job *job, int32_t turn)
 	return result;
 }
 
-/* What is put in may make other fences spare, or wider than is needed; and where edges stay that no
- * fence is blamed for, one may be blamed now. */
+/* What is put in may make other fences spare, or wider than is needed; and of edges that stay other
+ * fences may be blamed than before, or none. */
 static bool may_find_more(uint32_t fix)
 {
-	return fix & (FIX_WIDE | FIX_REDUNDANT) || ((fix & FIX_MISPLACED) && !(fix & FIX_MISSING));
+	uint32_t both = FIX_MISSING | FIX_MISPLACED, some = fix & both;
+
+	return fix & (FIX_WIDE | FIX_REDUNDANT) || (some && some != both);
 }
 
 void settle_changes(struct job *job)
