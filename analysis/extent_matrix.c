@@ -239,7 +239,9 @@ static struct matrix mma_matrix(struct matrix_place at, const struct insn *insn,
 	bool four_bits = insn_has(insn, MOD_kind__mxf4) || insn_has(insn, MOD_kind__mxf4nvf4);
 	bool scaled = four_bits || insn_has(insn, MOD_kind__mxf8f6f4);
 	uint32_t sparse = insn_has(insn, MOD_sp) && operand == 2 ? 2 : 1, bits;
-	struct matrix m = {.rows = 256,
+	bool pair = insn_has(insn, MOD_cta_group__2);
+	/* at most 128 rows of A and 256 of B for each CTA, for one of a pair half of B (ISA 9.7.16.2.1) */
+	struct matrix m = {.rows = operand == 2 && !pair ? 256 : 128,
 		.k_bytes = (four_bits ? 48 : 32) * sparse,
 		.element = element_of_kind(insn),
 		.k_major = true,
@@ -252,10 +254,7 @@ static struct matrix mma_matrix(struct matrix_place at, const struct insn *insn,
 				     : (bits >> 24 & 31) * 16;
 
 	if (rows && rows <= 256)
-		m.rows = rows;
-	/* each CTA of a pair has half of the rows */
-	if (rows && rows <= 256 && insn_has(insn, MOD_cta_group__2))
-		m.rows = (rows + 1) / 2;
+		m.rows = pair ? (rows + 1) / 2 : rows;
 	if (four_bits && !(bits >> 31))
 		m.k_bytes = 32 * sparse;
 	m.mn_major = !four_bits && (bits >> (operand == 1 ? 15 : 16) & 1);

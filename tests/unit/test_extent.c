@@ -215,7 +215,10 @@ static const struct matrices matrices[] = {
 		"tcgen05.mma.cta_group::2.kind::f16 [%r1], %rd1, %rd2, %r9, %p1", 2, 16, 1024, 0,
 		IDESC(256, 128), "tile:16384 tile:8192"},
 	{"tcgen05 with an instruction descriptor that says nothing", MMA("f16"), 2, 16, 1024, 0, 0,
-		"tile:32768 tile:32768"},
+		"tile:16384 tile:32768"},
+	{"tcgen05 of a pair, the same",
+		"tcgen05.mma.cta_group::2.kind::f16 [%r1], %rd1, %rd2, %r9, %p1", 2, 16, 1024, 0, 0,
+		"tile:16384 tile:16384"},
 	{"tcgen05.cp 128x256b", "tcgen05.cp.cta_group::1.128x256b [%r1], %rd1", 0, 2048, 128, 0, 0,
 		"tile:4096"},
 	{"tcgen05.cp 32x128b", "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r1], %rd1", 0, 16, 128, 0,
@@ -266,7 +269,7 @@ static void test_extent_of_matrices_not_known(void **state)
 	expect_shared("instruction descriptor loaded",
 		"mov.u32 %r1, tile;\nshr.u32 %r2, %r1, 4;\nld.param.u32 %r9, [out];\n"
 		"mov.b64 %rd1, {%r2, 1073741888};\nmov.b64 %rd2, %rd1;\n" MMA("tf32") ";\nret;",
-		0, "tile:32768 tile:32768");
+		0, "tile:16384 tile:32768");
 }
 
 /* ---- every byte of the canonical layouts, one by one ---- */
