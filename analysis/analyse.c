@@ -237,7 +237,8 @@ void analyse_root_observed(const struct module *module, uint32_t function,
 		.options = options,
 		.lasting = scratch,
 		.arena = scratch,
-		.budget = &run->budget};
+		.budget = &run->budget,
+		.observed = observer != NULL};
 	run->view = (struct analysis_view){.unit = unit,
 		.linked = &run->linked,
 		.flow = &run->flow,

@@ -70,14 +70,27 @@ static uint32_t count_new(const struct judge *j, enum mode mode, const struct fl
 	return n;
 }
 
+static bool is_wide(const struct fence_report *report)
+{
+	return report->kind == FENCE_ASYNC_ALL || report->kind == FENCE_ASYNC_CLUSTER;
+}
+
+/* Which edges come back without a fence that is needed is asked for its width and its side, and by observers. */
+static bool wants_edges(const struct judge *j, const struct fence_report *report)
+{
+	return j->has_issuer || (is_wide(report) && !j->hides) || j->now.unit->observed;
+}
+
 /* Takes the fence away; the edges that are new by it are counted and appended to those of the
- * report. */
+ * report, if they are asked for. */
 static uint32_t take_away(struct judge *j, enum mode mode, struct fence_report *report)
 {
 	const struct edge_index *base = mode == ALL_FENCES ? &j->base : &j->own;
 	uint32_t n, *edges;
 	struct flow flow;
 
+	if (!wants_edges(j, report))
+		return scene_taken_adds(&j->now, report->insn, mode == WRITER_SIDE, base);
 	scene_solve_taken(&j->now, report->insn, mode == WRITER_SIDE, &flow);
 	n = count_new(j, mode, &flow);
 	if (!n || flow.incomplete)
@@ -287,8 +300,7 @@ static void judge_width(struct judge *j, struct fence_report *report)
 	enum fence_kind kinds[2];
 	uint8_t need = 0;
 
-	if (report->verdict != FENCE_NEEDED || j->hides ||
-		(report->kind != FENCE_ASYNC_ALL && report->kind != FENCE_ASYNC_CLUSTER))
+	if (report->verdict != FENCE_NEEDED || j->hides || !is_wide(report))
 		return;
 	for (uint32_t i = 0; i < report->nedges; i++)
 		need |= j->audit->lost[report->edges[i]].space;

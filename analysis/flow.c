@@ -228,9 +228,11 @@ static bool is_dirty(const struct flow_setup *s, uint32_t b)
 	return s->dirty[b / 64] >> (b % 64) & 1;
 }
 
-void flow_run(struct flow_setup *s, struct bits ran)
+bool flow_run_some(struct flow_setup *s, struct bits ran, uint32_t most)
 {
-	for (uint32_t b = next_dirty(s, 0); b != NONE && !budget_spent(s->unit->budget);) {
+	for (uint32_t b = next_dirty(s, 0); b != NONE && !budget_spent(s->unit->budget); most--) {
+		if (!most)
+			return false;
 		if (bits_has(s->rows.turns, b))
 			take_turn(s, b);
 		if (is_dirty(s, b)) {
@@ -243,6 +245,13 @@ void flow_run(struct flow_setup *s, struct bits ran)
 
 		b = next == NONE ? next_dirty(s, 0) : next;
 	}
+	return true;
+}
+
+void flow_run(struct flow_setup *s, struct bits ran)
+{
+	while (!flow_run_some(s, ran, UINT32_MAX))
+		;
 }
 
 void flow_solve(struct flow_setup *s, const struct fence_view *view, struct flow *flow)

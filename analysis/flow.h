@@ -84,6 +84,10 @@ void flow_solve_less(struct flow_setup *, const struct placed_fence *gone, uint3
  * the latest run in these instructions only. */
 void flow_solve_taken(struct flow_setup *, const uint8_t *existing, const uint32_t *insns, uint32_t n,
 	struct flow *);
+/* Tells whether there is such an edge then, without looking for all of them; so it is said out of budget. */
+typedef bool flow_question(const void *, const struct edge *);
+bool flow_taken_shows(struct flow_setup *, const uint8_t *existing, const uint32_t *insns, uint32_t n,
+	flow_question *, const void *);
 /* Makes that the latest run, FENCED forms that only these fences put there included: they meet nothing
  * that was not met before. `existing` is looked at by later calls. False: out of budget. */
 bool flow_leave_taken(struct flow_setup *, const uint8_t *existing, const uint32_t *insns, uint32_t n);

@@ -109,17 +109,13 @@ bool flow_can_lose(const struct flow_setup *s)
 	return !s->trivial && row_space(s) + site_space(s) <= SAVED_MOST;
 }
 
-/* Goes on through the dirty blocks, and back. */
-static void run_on(struct flow_setup *s, struct flow *flow)
+/* The edges of blocks that were run or to which more has come. */
+static void collect(struct flow_setup *s, struct bits ran, struct flow *flow)
 {
-	struct bits ran = bits_new(s->unit->arena, s->unit->cfg.n);
 	struct edge *edges = s->brief_edges;
-	uint32_t cap = s->brief_cap, led = s->led;
+	uint32_t cap = s->brief_cap;
 
-	*flow = (struct flow){0};
-	bits_zero(s->rows.grew);
-	flow_run(s, ran);
-	flow->incomplete = s->unit->budget->spent;
+	*flow = (struct flow){.incomplete = s->unit->budget->spent};
 	s->brief_edges = s->less_edges; /* those of the latest run are still looked at */
 	s->brief_cap = s->less_cap;
 	flow_collect_edges(s, ran, flow);
@@ -127,9 +123,62 @@ static void run_on(struct flow_setup *s, struct flow *flow)
 	s->less_cap = s->brief_cap;
 	s->brief_edges = edges;
 	s->brief_cap = cap;
+}
+
+static void go_back(struct flow_setup *s, struct bits ran, uint32_t led)
+{
 	restore(s);
 	ARENA_GIVE_BACK(s->unit->arena, ran.words, ran.nwords);
 	s->led = led;
+}
+
+/* Goes on through the dirty blocks, and back. */
+static void run_on(struct flow_setup *s, struct flow *flow)
+{
+	struct bits ran = bits_new(s->unit->arena, s->unit->cfg.n);
+	uint32_t led = s->led;
+
+	bits_zero(s->rows.grew);
+	flow_run(s, ran);
+	collect(s, ran, flow);
+	go_back(s, ran, led);
+}
+
+/* Nothing is left to be run. */
+static void drop_rest(struct flow_setup *s)
+{
+	memset(s->dirty, 0, (s->unit->cfg.n + 63) / 64 * sizeof(*s->dirty));
+	bits_zero(s->rows.turns);
+	bits_zero(s->rows.pending);
+}
+
+static bool any_asked(const struct flow *flow, flow_question *asked, const void *data)
+{
+	for (uint32_t i = 0; i < flow->nedges; i++)
+		if (asked(data, &flow->edges[i]))
+			return true;
+	return flow->incomplete;
+}
+
+#define TURNS_FIRST 16 /* of blocks, before edges are looked at; then twice as many */
+
+/* The same until there is such an edge: sets only grow, so that it is there in the end as well. */
+static bool run_until(struct flow_setup *s, flow_question *asked, const void *data)
+{
+	struct bits ran = bits_new(s->unit->arena, s->unit->cfg.n);
+	uint32_t led = s->led, turns = TURNS_FIRST;
+	bool found = false, ends = false;
+	struct flow flow;
+
+	bits_zero(s->rows.grew);
+	for (; !found && !ends; turns *= 2) {
+		ends = flow_run_some(s, ran, turns);
+		collect(s, ran, &flow);
+		found = any_asked(&flow, asked, data);
+	}
+	drop_rest(s);
+	go_back(s, ran, led);
+	return found;
 }
 
 void flow_solve_less(
@@ -168,6 +217,20 @@ void flow_solve_taken(struct flow_setup *s, const uint8_t *existing, const uint3
 	mark_dirty(s, insns, n);
 	run_on(s, flow);
 	s->existing = before;
+}
+
+bool flow_taken_shows(struct flow_setup *s, const uint8_t *existing, const uint32_t *insns,
+	uint32_t n, flow_question *asked, const void *data)
+{
+	const uint8_t *before = s->existing;
+
+	save(s);
+	s->existing = existing;
+	mark_dirty(s, insns, n);
+	bool shows = run_until(s, asked, data);
+
+	s->existing = before;
+	return shows;
 }
 
 bool flow_leave_taken(

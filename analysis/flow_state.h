@@ -298,3 +298,5 @@ void flow_forget_saved(struct flow_setup *);
 void flow_mark_dirty(struct flow_setup *, uint32_t block);
 /* Runs dirty blocks until none is; those that ran are noted in `ran`, where it has words. */
 void flow_run(struct flow_setup *, struct bits ran);
+/* The same for so many turns of blocks; false: it is not at the end. */
+bool flow_run_some(struct flow_setup *, struct bits ran, uint32_t most);

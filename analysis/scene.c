@@ -205,22 +205,52 @@ static struct ids copies(const struct scene *scene, uint32_t insn)
 	return (struct ids){v, n};
 }
 
-void scene_solve_taken(struct scene *scene, uint32_t insn, bool own_only, struct flow *flow)
+/* Takes a fence away; false: a solve of its own tells what comes of it. */
+static bool take(struct scene *scene, uint32_t insn, bool own_only)
 {
 	bool less = flow_can_lose(scene->setup);
+	struct flow flow;
 
 	if (less && !is_latest(scene, true, own_only)) {
-		solve(scene, flow, true, own_only);
-		less = !flow->incomplete;
+		solve(scene, &flow, true, own_only);
+		less = !flow.incomplete;
 	}
 	scene_change(scene, insn, FENCE_NONE);
-	if (!less) {
+	return less;
+}
+
+void scene_solve_taken(struct scene *scene, uint32_t insn, bool own_only, struct flow *flow)
+{
+	if (!take(scene, insn, own_only)) {
 		solve(scene, flow, true, own_only);
 		return;
 	}
 	struct ids gone = copies(scene, insn);
 
 	flow_solve_taken(scene->setup, scene->existing, gone.v, gone.n, flow);
+}
+
+static bool is_new(const void *index, const struct edge *edge)
+{
+	return edge_index_is_new(index, edge);
+}
+
+bool scene_taken_adds(
+	struct scene *scene, uint32_t insn, bool own_only, const struct edge_index *before)
+{
+	struct flow flow;
+
+	if (take(scene, insn, own_only)) {
+		struct ids gone = copies(scene, insn);
+
+		return flow_taken_shows(
+			scene->setup, scene->existing, gone.v, gone.n, is_new, before);
+	}
+	solve(scene, &flow, true, own_only);
+	for (uint32_t i = 0; i < flow.nedges; i++)
+		if (edge_index_is_new(before, &flow.edges[i]))
+			return true;
+	return flow.incomplete;
 }
 
 void scene_leave_taken(struct scene *scene, uint32_t insn, enum fence_kind kind, bool own_only)

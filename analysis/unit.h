@@ -31,6 +31,7 @@ struct unit {
 	struct accesses accesses;
 	const uint8_t *leave;       /* enum leave bits by instruction; NULL: no hints */
 	uint32_t assumptions;       /* enum assumption bits that ruled an edge out so far */
+	bool observed;              /* somebody looks at the stages' results themselves */
 	struct unmodelled *unmodelled;
 	uint32_t nunmodelled, unmodelled_cap;
 };
