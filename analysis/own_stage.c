@@ -437,8 +437,11 @@ static bool is_held(struct giving *g, uint32_t node, int64_t plus)
 		(wait->n && (ring.full.sum.terms[0].node != wait->terms[0].node ||
 				    ring.full.sum.terms[0].factor != STAGE_OBJECT_BYTES)))
 		return false;
-	ring.first = stage_parity_starts(stages->setup, g->copy->wait_insn, insn);
-	bool held = stage_is_held(stages->setup, unit->accesses.v[g->q->access].insn, &ring);
+	const uint32_t access = unit->accesses.v[g->q->access].insn;
+
+	ring.first = stage_parity_starts(stages->setup, g->copy->wait_insn, insn) &&
+		     stage_needs_those_behind(stages->setup, g->copy->wait_insn, access, &g->q->assumptions);
+	bool held = stage_is_held(stages->setup, access, &ring);
 
 	g->q->assumptions |= ring.assumptions;
 	return held;

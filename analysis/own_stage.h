@@ -35,6 +35,10 @@ struct stage_parities { /* by site: the latest answer */
 	} *of;
 };
 
+/* The first phase of that mbarrier does not end by arrivals alone that do not stand behind the instruction, for all
+ * that can be counted. */
+bool stage_needs_those_behind(const struct flow_setup *, uint32_t wait, uint32_t insn, uint32_t *assumptions);
+
 /* stage_parity.c: in the loop around the wait and what stands behind it, who comes to an mbarrier again waits for another
  * phase than before, as far as that can be worked out. `number`: the register of the stage; NONE. */
 bool stage_parity_alternates(const struct flow_setup *, uint32_t wait, uint32_t insn, uint32_t number,
@@ -48,7 +52,7 @@ struct stage_ring { /* the mbarriers that a copy of it completes, and waits for;
 	uint32_t node; /* what the stage is numbered by; or NONE */
 	int64_t plus;
 	bool exact; /* the access is to this stage, not to one of several */
-	bool first; /* see stage_parity_starts */
+	bool first; /* the first copy waits for whoever makes the access: see stage_parity_starts, stage_needs_those_behind */
 	struct stage_parities *parities;
 	uint32_t assumptions; /* out */
 };

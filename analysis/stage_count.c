@@ -256,3 +256,41 @@ bool stage_counts_all(const struct flow_setup *s, uint32_t wait, uint32_t *assum
 	}
 	return most <= fewest;
 }
+
+/* Arrivals on one mbarrier of the ring by all who can come to an arrive once, at most; UINT64_MAX: not known. */
+static uint64_t arrivals_most(const struct unit *unit, uint32_t insn)
+{
+	uint64_t each = unit->effects[insn]->sync == SYNC_CPASYNC_ARRIVE ? 1 : arrivals_of(unit, insn);
+	struct thread_set who;
+	bool assumed;
+
+	if (!each || !threads_numbered(unit->values, &assumed))
+		return UINT64_MAX;
+	threads_run(unit->values, insn, &who);
+	return each * thread_set_size(&who);
+}
+
+bool stage_needs_those_behind(const struct flow_setup *s, uint32_t wait, uint32_t insn, uint32_t *assumptions)
+{
+	const struct unit *unit = s->unit;
+	const struct ids *active = &unit->cfg.active;
+	struct counting c = {unit, wait, access_mbarrier(unit->values, wait, object_of(unit, wait)), assumptions};
+	struct bits behind = own_stage_arrives_behind(s, insn);
+	uint64_t fewest = UINT64_MAX, most = 0;
+
+	for (uint32_t k = 0; k < active->n; k++) {
+		uint32_t i = active->v[k], site = s->handoffs.site_of[i];
+		uint8_t sync = unit->effects[i]->sync;
+
+		if ((sync != SYNC_MBAR_INIT && sync != SYNC_CPASYNC_ARRIVE && sync != SYNC_MBAR_ARRIVE) ||
+			unit->cfg.block_of[i] == NONE || (site != NONE && bits_has(behind, site)) || !is_of_ring(&c, i))
+			continue;
+		uint64_t n = sync == SYNC_MBAR_INIT ? (uint64_t)constant_behind(unit, i, 0) : arrivals_most(unit, i);
+
+		if (sync == SYNC_MBAR_INIT)
+			fewest = n && n < fewest ? n : fewest;
+		else
+			most = n > UINT64_MAX - most ? UINT64_MAX : most + n;
+	}
+	return fewest == UINT64_MAX || most < fewest;
+}
