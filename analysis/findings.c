@@ -52,9 +52,10 @@ struct place place_of(const struct function *fn, uint32_t insn, struct arena *ke
 
 	if (loc == NONE)
 		return place;
-	place.source = fn->locs[loc];
-	struct loc *chain = NULL;
-	uint32_t cap = 0;
+	uint32_t cap = 1; /* few were inlined */
+	struct loc *sources = ARENA_UNSET(keep, struct loc, cap);
+
+	sources[place.nsources++] = fn->locs[loc];
 
 	/* inlined_at names a place that an earlier .loc gave (ISA 11.5.3 `.loc'): follow it. */
 	while (fn->locs[loc].inlined_file) {
@@ -70,12 +71,12 @@ struct place place_of(const struct function *fn, uint32_t insn, struct arena *ke
 			from--;
 		if (from)
 			at = fn->locs[from - 1];
-		ARENA_PUSH(keep, chain, place.nchain, cap, at);
+		ARENA_PUSH(keep, sources, place.nsources, cap, at);
 		if (!from)
 			break;
 		loc = from - 1;
 	}
-	place.chain = chain;
+	place.sources = sources;
 	return place;
 }
 

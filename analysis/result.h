@@ -12,8 +12,8 @@ enum finding_state { STATE_NEW, STATE_BASELINE, STATE_SUPPRESSED };
 
 struct place {
 	struct span at, opcode;    /* at.begin == NONE: no such place */
-	struct loc source;         /* file number 0: no .loc */
-	const struct loc *chain; uint32_t nchain; /* where `source` was inlined, innermost call first */
+	const struct loc *sources; /* its .loc, then where that was inlined, innermost call first; */
+	uint32_t nsources;         /* 0, or file number 0 in the first: none */
 	uint32_t kernel_function;  /* function index it stands in (callee, perhaps) */
 };
 

@@ -122,11 +122,11 @@ static const char *inlined_name(struct job *job, const struct module *module, co
 static void publish_source(struct job *job, const struct module *module, const struct place *place,
 	struct fencepost_place *out)
 {
-	uint32_t n = 1 + place->nchain;
+	uint32_t n = place->nsources;
 	struct fencepost_source *source = ARENA_NEW(&job->keep, struct fencepost_source, n);
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct loc *loc = i ? &place->chain[i - 1] : &place->source;
+		const struct loc *loc = &place->sources[i];
 
 		source[i] = (struct fencepost_source){.file = file_text(job, module, loc->file),
 			.line = loc->line,
@@ -150,6 +150,6 @@ void place_publish(struct job *job, const struct module *module, const struct pl
 			text_copy(&job->keep, (struct slice){job->source.text + place->opcode.begin,
 						      place->opcode.end - place->opcode.begin}),
 		.function = function_text(job, module, place->kernel_function)};
-	if (place->source.file)
+	if (place->nsources && place->sources[0].file)
 		publish_source(job, module, place, out);
 }
