@@ -38,20 +38,25 @@ static void set_threads(struct values *vs)
 	vs->threads[2] = total < 64 ? total : 64;
 }
 
+/* The better aligned of two symbols, `best' being one of .extern .shared memory or NONE. */
+static uint32_t better_of(const struct function *fn, uint32_t best, uint32_t id)
+{
+	const struct symbol *symbol = function_symbol(fn, id);
+
+	if (!symbol_is_dynamic_shared(symbol))
+		return best;
+	return best == NONE || symbol->align > function_symbol(fn, best)->align ? id : best;
+}
+
 static uint32_t find_dynamic_shared(const struct function *fn)
 {
-	uint32_t n = fn->module->nsymbols + fn->nsymbols;
+	const struct module *module = fn->module;
 	uint32_t best = NONE;
 
-	for (uint32_t id = 0; id < n; id++) {
-		const struct symbol *symbol = function_symbol(fn, id);
-
-		if (symbol->kind != SYMBOL_VAR || symbol->space != SPACE_SHARED ||
-			!symbol->is_extern)
-			continue;
-		if (best == NONE || symbol->align > function_symbol(fn, best)->align)
-			best = id;
-	}
+	for (uint32_t i = 0; i < module->ndynamic_shared; i++)
+		best = better_of(fn, best, module->dynamic_shared[i]);
+	for (uint32_t i = 0; i < fn->nsymbols; i++)
+		best = better_of(fn, best, module->nsymbols + i);
 	return best;
 }
 

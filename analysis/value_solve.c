@@ -512,7 +512,7 @@ static bool names_dynamic_shared(const struct values *vs, const struct operand *
 	const struct symbol *symbol =
 		o->kind == OPERAND_SYMBOL ? function_symbol(vs->fn, o->id) : NULL;
 
-	if (symbol && symbol->space == SPACE_SHARED && symbol->is_extern)
+	if (symbol && symbol_is_dynamic_shared(symbol))
 		return true;
 	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
 		if (names_dynamic_shared(vs, operand_child(vs->fn, o, i), depth + 1))

@@ -232,6 +232,7 @@ struct module { /* a file may hold several, one after the other */
 	uint32_t address_bits;      /* 32 or 64 */
 	struct symbol *symbols; uint32_t nsymbols;
 	uint32_t *by_name;          /* symbol ids, sorted by name id */
+	uint32_t *dynamic_shared; uint32_t ndynamic_shared; /* ids of the .extern .shared variables */
 	struct function_info *functions; uint32_t nfunctions;
 	struct file_entry *files; uint32_t nfiles;
 	bool address_taken_any;     /* some function's address is taken outside calls */
@@ -244,6 +245,12 @@ static inline bool insn_has(const struct insn *insn, enum modifier mod)
 		if (insn->mods[i] == mod)
 			return true;
 	return false;
+}
+
+/* All such arrays start at one place (ISA 5.4.3). */
+static inline bool symbol_is_dynamic_shared(const struct symbol *symbol)
+{
+	return symbol->kind == SYMBOL_VAR && symbol->space == SPACE_SHARED && symbol->is_extern;
 }
 
 /* Symbol by id: the module's or the function's. */

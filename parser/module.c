@@ -457,11 +457,21 @@ static int compare_names(const void *x, const void *y, void *symbols)
 	return a < c ? -1 : a > c;
 }
 
+static void list_dynamic_shared(struct build *b, struct module *module)
+{
+	uint32_t cap = 0;
+
+	for (uint32_t i = 0; i < module->nsymbols; i++)
+		if (symbol_is_dynamic_shared(&module->symbols[i]))
+			ARENA_PUSH(b->arena, module->dynamic_shared, module->ndynamic_shared, cap, i);
+}
+
 void build_module_end(struct build *b)
 {
 	struct module *module = current(b);
 
 	collect_taken(b);
+	list_dynamic_shared(b, module);
 	module->by_name = ARENA_NEW(b->arena, uint32_t, module->nsymbols);
 	for (uint32_t i = 0; i < module->nsymbols; i++)
 		module->by_name[i] = i;
