@@ -268,22 +268,13 @@ static const struct operand *callee_of(const struct function *fn, const struct i
 	return o && o->kind == OPERAND_TUPLE ? insn_operand(fn, insn, 1) : o;
 }
 
-static bool symbol_is_noreturn(const struct function *fn, uint32_t symbol)
-{
-	for (uint32_t i = 0; i < fn->module->nfunctions; i++)
-		if (fn->module->functions[i].symbol == symbol &&
-			fn->module->functions[i].is_noreturn)
-			return true;
-	return false;
-}
-
 /* `.noreturn' of the callee, or of the prototype of an indirect call (ISA 9.7.12.5, 11.4.9). */
 static bool call_never_returns(const struct function *fn, const struct insn *insn)
 {
 	const struct operand *callee = callee_of(fn, insn);
 
 	if (callee && callee->kind == OPERAND_SYMBOL)
-		return symbol_is_noreturn(fn, callee->id);
+		return function_symbol(fn, callee->id)->is_noreturn;
 	const struct operand *last = insn->count ? insn_operand(fn, insn, insn->count - 1) : NULL;
 
 	if (!last || last->kind != OPERAND_LABEL || last->id >= fn->nlabels)

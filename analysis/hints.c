@@ -39,11 +39,20 @@ static const struct span *body_of(const struct function *fn, uint32_t origin)
 
 static uint32_t function_at(const struct function *fn, uint32_t offset)
 {
-	for (uint32_t i = 0; i < fn->module->nfunctions; i++)
-		if (fn->module->functions[i].has_body && body_of(fn, i)->begin <= offset &&
-			offset < body_of(fn, i)->end)
-			return i;
-	return NONE;
+	uint32_t low = 0, high = fn->module->nfunctions; /* they are in order of the text */
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (fn->module->functions[mid].at.begin <= offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && fn->module->functions[low - 1].has_body && body_of(fn, low - 1)->begin <= offset &&
+			       offset < body_of(fn, low - 1)->end
+		       ? low - 1
+		       : NONE;
 }
 
 static void check(const struct function *fn, struct hint_map *map)

@@ -11,8 +11,17 @@
 
 #include "analysis/link_copy.h"
 
+#include <string.h>
+
 #define LIMIT 200000
 #define DEPTH 64
+
+struct reached { /* a function that is part of the root */
+	const struct function *body;
+	uint32_t shared;   /* the copy that late calls share, or NONE */
+	uint32_t locs_at;  /* where its .loc entries are, or NONE */
+	uint32_t *statics; /* flat ids of its variables, or NULL */
+};
 
 struct linker {
 	const struct module *module;
@@ -22,10 +31,8 @@ struct linker {
 	struct function *fn; /* out->fn */
 	uint32_t insns_cap, operands_cap, regs_cap, symbols_cap, labels_cap, tables_cap, locs_cap;
 	uint32_t inserts_cap, pragmas_cap, hints_cap, returns_cap, unknown_cap, calls_cap;
-	const struct function **parsed; /* by function of the module */
-	uint32_t *shared;		/* by function: the copy that late calls share, or NONE */
-	uint32_t *locs_at;		/* by function: where its .loc entries are, or NONE */
-	uint32_t **statics;		/* by function: flat ids of its variables, or NULL */
+	struct reached **reached; /* by number of the function, which few of a module are */
+	uint32_t nreached, reached_cap, bodies_cap;
 	struct link_copy *copies;
 	uint32_t ncopies, copies_cap;
 	struct link_edge *edges;
@@ -37,19 +44,47 @@ struct linker {
 
 /* ---- copies ---- */
 
+/* The first that is reached of those from a function on, as a number of the list. */
+static uint32_t place_of_reached(const struct linker *l, uint32_t function)
+{
+	uint32_t low = 0, high = l->nreached;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (l->reached[mid]->body->index < function)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static struct reached *reached_of(const struct linker *l, uint32_t function)
+{
+	return l->reached[place_of_reached(l, function)];
+}
+
 static const struct function *body_of(struct linker *l, uint32_t function)
 {
-	if (!l->parsed[function]) {
-		struct function *fn = ARENA_NEW(l->arena, struct function, 1);
+	uint32_t at = place_of_reached(l, function);
 
-		if (!parse_function(l->module, function, l->arena, fn, l->diags)) {
-			l->failed = true;
-			return NULL;
-		}
-		l->parsed[function] = fn;
-		l->out->bodies[l->out->nbodies++] = fn;
+	if (at < l->nreached && l->reached[at]->body->index == function)
+		return l->reached[at]->body;
+	struct function *fn = ARENA_NEW(l->arena, struct function, 1);
+	struct reached *one = ARENA_NEW(l->arena, struct reached, 1);
+
+	if (!parse_function(l->module, function, l->arena, fn, l->diags)) {
+		l->failed = true;
+		return NULL;
 	}
-	return l->parsed[function];
+	*one = (struct reached){.body = fn, .shared = NONE, .locs_at = NONE};
+	ARENA_PUSH(l->arena, l->reached, l->nreached, l->reached_cap, one);
+	memmove(l->reached + at + 1, l->reached + at,
+		(l->nreached - 1 - at) * sizeof(struct reached *));
+	l->reached[at] = one;
+	ARENA_PUSH(l->arena, l->out->bodies, l->out->nbodies, l->bodies_cap, fn);
+	return fn;
 }
 
 struct offsets { /* what a copy's own numbers are shifted by */
@@ -67,7 +102,8 @@ static uint32_t map_symbol(const struct linker *l, const struct offsets *at, uin
 static const uint32_t *copy_symbols(struct linker *l, const struct function *body)
 {
 	uint32_t *map = ARENA_NEW(l->arena, uint32_t, body->nsymbols + 1);
-	uint32_t *known = l->statics[body->index];
+	struct reached *of = reached_of(l, body->index);
+	uint32_t *known = of->statics;
 
 	for (uint32_t i = 0; i < body->nsymbols; i++) {
 		const struct symbol *s = &body->symbols[i];
@@ -82,7 +118,7 @@ static const uint32_t *copy_symbols(struct linker *l, const struct function *bod
 		ARENA_PUSH(l->arena, l->fn->symbols, l->fn->nsymbols, l->symbols_cap, *s);
 	}
 	if (!known)
-		l->statics[body->index] = map;
+		of->statics = map;
 	return map;
 }
 
@@ -137,8 +173,10 @@ static void copy_tables(struct linker *l, const struct function *body, const str
 
 static void copy_notes(struct linker *l, const struct function *body, const struct offsets *at)
 {
-	if (l->locs_at[body->index] == NONE) {
-		l->locs_at[body->index] = l->fn->nlocs;
+	struct reached *of = reached_of(l, body->index);
+
+	if (of->locs_at == NONE) {
+		of->locs_at = l->fn->nlocs;
 		for (uint32_t i = 0; i < body->nlocs; i++)
 			ARENA_PUSH(l->arena, l->fn->locs, l->fn->nlocs, l->locs_cap, body->locs[i]);
 	}
@@ -245,6 +283,8 @@ static struct insn final_return(const struct function *body)
 
 static void copy_insns(struct linker *l, const struct function *body, const struct offsets *at)
 {
+	uint32_t locs_at = reached_of(l, body->index)->locs_at;
+
 	for (uint32_t i = 0; i <= body->ninsns; i++) {
 		struct insn insn = i < body->ninsns ? body->insns[i] : final_return(body);
 		uint32_t at_text = i < body->ninsns ? insn_insert_at(body, i) : insn.at.begin;
@@ -255,7 +295,7 @@ static void copy_insns(struct linker *l, const struct function *body, const stru
 		if (insn.guard != NONE)
 			insn.guard += at->regs;
 		if (insn.loc != NONE)
-			insn.loc += l->locs_at[body->index];
+			insn.loc += locs_at;
 		if (insn.op == OP_call)
 			link_call_parts(l->fn, &insn, &p);
 		struct operand arguments = p.arguments ? *p.arguments : (struct operand){0};
@@ -322,19 +362,20 @@ static uint32_t copy_for(struct linker *l, uint32_t caller, uint32_t function)
 
 	if (!body)
 		return NONE;
+	struct reached *of = reached_of(l, function);
 	uint32_t again = copy_in_chain(l, caller, function);
 
 	if (again == NONE && (l->copies[caller].depth >= DEPTH ||
 				     l->fn->ninsns + body->ninsns + l->unseen > LIMIT))
-		again = l->shared[function];
+		again = of->shared;
 	if (again != NONE) {
 		l->out->shared_copies = true;
 		return again;
 	}
 	uint32_t copy = copy_body(l, body, caller);
 
-	if (l->shared[function] == NONE) {
-		l->shared[function] = copy;
+	if (of->shared == NONE) {
+		of->shared = copy;
 		if (function != l->copies[0].function)
 			l->unseen -= body->ninsns;
 	}
@@ -529,17 +570,10 @@ static void flatten(struct linker *l, const struct function *root)
 bool link_calls(const struct module *module, uint32_t root, struct arena *arena, struct linked *out,
 	struct diags *diags)
 {
-	uint32_t n = module->nfunctions;
 	struct linker l = {
 		.module = module, .arena = arena, .diags = diags, .out = out, .fn = &out->fn};
 
-	*out = (struct linked){.bodies = ARENA_NEW(arena, const struct function *, n)};
-	l.parsed = ARENA_NEW(arena, const struct function *, n);
-	l.shared = ARENA_NEW(arena, uint32_t, n);
-	l.locs_at = ARENA_NEW(arena, uint32_t, n);
-	l.statics = ARENA_NEW(arena, uint32_t *, n);
-	for (uint32_t i = 0; i < n; i++)
-		l.shared[i] = l.locs_at[i] = NONE;
+	*out = (struct linked){0};
 	const struct function *body = body_of(&l, root);
 
 	if (!body)

@@ -486,7 +486,8 @@ static void copy_text(struct locals *l)
 
 	memcpy(insns, fn->insns, sizeof(*insns) * fn->ninsns);
 	memcpy(operands, fn->operands, sizeof(*operands) * fn->noperands);
-	memcpy(regs, fn->regs, sizeof(*regs) * fn->nregs);
+	if (fn->nregs)
+		memcpy(regs, fn->regs, sizeof(*regs) * fn->nregs);
 	fn->insns = insns;
 	fn->operands = operands;
 	fn->regs = regs;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions made to be dear: each takes a size, and its cost should grow with it and no faster.
+"""Functions, and modules of many, made to be dear: each takes a size, and its cost should grow with it and no faster.
 
 usage: adversarial.py NAME SIZE >FILE.ptx
 """
@@ -198,15 +198,49 @@ def hints(n):
     yield COPY.format(0)
 
 
+BODY = ("\n{\n\t.reg .b32 %r<2>;\n\t.reg .b64 %rd<3>;\n\t.shared .align 128 .b8 s[256];\n\tld.param.u64 %rd1, [p];\n"
+        "\tmov.u32 %r1, 1;\n" + STORE.format(0) + COPY.format(0) + "\tfence.proxy.async;\n\tret;\n}\n")
+CALL = ("\n{{\n\t.reg .b64 %rd<3>;\n\tld.param.u64 %rd1, [p];\n\t{{\n\t.param .b64 a;\n\tst.param.b64 [a], %rd1;\n"
+        "\tcall.uni f{}, (a);\n\t}}\n\tret;\n}}\n")
+
+
+def kernels(n):
+    """n kernels that lack a fence and have a spare one."""
+    yield from (f".visible .entry k{i}(.param .u64 p)" + BODY for i in range(n))
+
+
+def functions(n):
+    """The same as functions that nobody calls."""
+    yield from (f".func f{i}(.param .u64 p)" + BODY for i in range(n))
+
+
+def callers(n):
+    """n of these functions, each with a kernel that calls it."""
+    for i in range(n):
+        yield f".func f{i}(.param .b64 p)" + BODY + f".visible .entry k{i}(.param .u64 p)" + CALL.format(i)
+
+
+def callers_of_one(n):
+    """n kernels that call one function."""
+    yield ".func f0(.param .b64 p)" + BODY
+    yield from (f".visible .entry k{i}(.param .u64 p)" + CALL.format(0) for i in range(n))
+
+
+MODULES = kernels, functions, callers, callers_of_one
+
 # By name: the size of issue, and whether the text stands before the kernel.
 SIZES = {random_branches: 100000, diamonds: 100000, apart: 20000, together: 20000, in_turns: 20000, unknown: 20000,
          pointers: 20000, loads: 20000, barriers: 1000, one_barrier: 1000, bar_sync: 1000, indirect_branch: 10000,
          initialiser: 50000000, labels: 1000000, chain: 1000000, scopes: 100000, loops: 1000, hints: 100000,
-         compares: 50000, dominators: 20000, slots: 20000, indexed: 10000, backwards: 100000, prints: 20000}
+         compares: 50000, dominators: 20000, slots: 20000, indexed: 10000, backwards: 100000, prints: 20000,
+         kernels: 20000, functions: 20000, callers: 20000, callers_of_one: 20000}
 
 
 def write(file, make, n):
     file.write(HEADER)
+    if make in MODULES:
+        file.writelines(make(n))
+        return
     if make is initialiser:
         file.writelines(make(n))
     if make is prints:

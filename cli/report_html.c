@@ -90,19 +90,126 @@ static bool is_edge(const struct fencepost_finding *finding)
 	return strncmp(fencepost_rule_name(finding->rule), "missing-", 8) == 0;
 }
 
-static bool is_of(const struct fencepost_finding *finding, const struct fencepost_kernel *kernel)
+struct named { /* something of a kernel */
+	const char *kernel;
+	uint32_t number; /* in its list */
+};
+
+struct index { /* of one file: what belongs to a kernel, and where a line begins */
+	struct named *findings, *pages; /* by kernel, then number */
+	uint32_t nfindings, npages;
+	const char *at; /* of `line`, or NULL behind the last one; lines are asked for mostly upwards */
+	uint32_t line;
+};
+
+static int by_kernel(const void *a, const void *b)
 {
-	return strcmp(finding->kernel, kernel->name) == 0;
+	const struct named *x = a, *y = b;
+	int order = strcmp(x->kernel, y->kernel);
+
+	return order ? order : x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* The first of a kernel, as a number of the sorted list. */
+static uint32_t first_of(const struct named *v, uint32_t n, const char *kernel)
+{
+	uint32_t low = 0, high = n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (strcmp(v[mid].kernel, kernel) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static uint32_t count_of(const struct named *v, uint32_t n, uint32_t first, const char *kernel)
+{
+	uint32_t end = first;
+
+	while (end < n && strcmp(v[end].kernel, kernel) == 0)
+		end++;
+	return end - first;
+}
+
+static void index_free(struct index *index)
+{
+	free(index->findings);
+	free(index->pages);
+}
+
+/* False: out of memory. */
+static bool index_make(const struct file_result *file, struct index *index)
+{
+	*index = (struct index){.nfindings = file->result->nfindings,
+		.npages = file->page ? file->page->n : 0,
+		.at = file->text,
+		.line = 1};
+	index->findings = calloc(index->nfindings + 1, sizeof(*index->findings));
+	index->pages = calloc(index->npages + 1, sizeof(*index->pages));
+	if (!index->findings || !index->pages) {
+		index_free(index);
+		return false;
+	}
+	for (uint32_t i = 0; i < index->nfindings; i++)
+		index->findings[i] = (struct named){file->result->findings[i]->kernel, i};
+	for (uint32_t i = 0; i < index->npages; i++)
+		index->pages[i] = (struct named){file->page->v[i].name, i};
+	qsort(index->findings, index->nfindings, sizeof(*index->findings), by_kernel);
+	qsort(index->pages, index->npages, sizeof(*index->pages), by_kernel);
+	return true;
 }
 
 struct listing {
 	const struct file_result *file;
+	struct index *index;
 	const struct fencepost_kernel *kernel;
+	const struct named *findings; /* of the kernel */
+	uint32_t nfindings;
 	const struct page_kernel *page;
 	const char *anchor;
 	uint8_t *shown; /* by line - first: 1 itself, 2 context */
 	FILE *out;
 };
+
+static const struct fencepost_finding *finding_of(const struct listing *l, uint32_t i)
+{
+	return l->file->result->findings[l->findings[i].number];
+}
+
+/* The first finding of the file, or fence, that stands in a line or behind it: both lists are in order of the text. */
+static uint32_t finding_from(const struct listing *l, uint32_t line)
+{
+	uint32_t low = 0, high = l->file->result->nfindings;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (l->file->result->findings[mid]->primary->line < line)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static uint32_t fence_from(const struct listing *l, uint32_t line)
+{
+	uint32_t low = 0, high = l->file->result->nfences;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (l->file->result->fences[mid]->line < line)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
 
 /* The lines of the findings and of all accesses, fences and hand-offs. */
 static void choose_lines(struct listing *l)
@@ -111,11 +218,12 @@ static void choose_lines(struct listing *l)
 
 	for (uint32_t i = 0; i < n; i++)
 		l->shown[i] = l->page->roles[i] != 0;
-	for (uint32_t f = 0; f < l->file->result->nfindings; f++) {
+	for (uint32_t f = finding_from(l, l->page->first); f < l->file->result->nfindings; f++) {
 		uint32_t line = l->file->result->findings[f]->primary->line;
 
-		if (line >= l->page->first && line <= l->page->last)
-			l->shown[line - l->page->first] = 1;
+		if (line > l->page->last)
+			break;
+		l->shown[line - l->page->first] = 1;
 	}
 	l->shown[0] = 1;
 	for (uint32_t i = 0; i < n; i++)
@@ -130,10 +238,10 @@ static void put_partners(const struct listing *l, uint32_t line)
 {
 	uint32_t n = 0;
 
-	for (uint32_t f = 0; f < l->file->result->nfindings; f++) {
-		const struct fencepost_finding *finding = l->file->result->findings[f];
+	for (uint32_t f = 0; f < l->nfindings; f++) {
+		const struct fencepost_finding *finding = finding_of(l, f);
 
-		if (!is_edge(finding) || !is_of(finding, l->kernel))
+		if (!is_edge(finding))
 			continue;
 		for (uint32_t p = 0; p < finding->npairs && n < 64; p++) {
 			uint32_t g = finding->pairs[p].generic_line,
@@ -149,21 +257,19 @@ static void put_partners(const struct listing *l, uint32_t line)
 
 static bool edge_at(const struct listing *l, uint32_t line)
 {
-	for (uint32_t f = 0; f < l->file->result->nfindings; f++)
-		if (is_edge(l->file->result->findings[f]) &&
-			is_of(l->file->result->findings[f], l->kernel) &&
-			in_pairs(l->file->result->findings[f], line))
+	for (uint32_t f = 0; f < l->nfindings; f++)
+		if (is_edge(finding_of(l, f)) && in_pairs(finding_of(l, f), line))
 			return true;
 	return false;
 }
 
 static void put_inserted(const struct listing *l, uint32_t line)
 {
-	for (uint32_t i = 0; i < l->file->result->nfences; i++) {
+	for (uint32_t i = fence_from(l, line); i < l->file->result->nfences; i++) {
 		const struct fencepost_fence *fence = l->file->result->fences[i];
 
 		if (fence->line != line)
-			continue;
+			break;
 		fprintf(l->out, "<div class=\"i\"><b>%s</b>",
 			fence->change == FENCEPOST_INSERT   ? "+"
 			: fence->change == FENCEPOST_REMOVE ? "-"
@@ -188,20 +294,25 @@ static void put_line(const struct listing *l, uint32_t line, const char *text, s
 	fputs("</div>", l->out);
 }
 
-static const char *line_start(const struct file_result *file, uint32_t line)
+static const char *line_start(const struct listing *l, uint32_t line)
 {
-	const char *at = file->text, *end = file->text + file->size;
+	const char *end = l->file->text + l->file->size;
+	struct index *index = l->index;
 
-	for (uint32_t i = 1; i < line && at; i++) {
-		at = memchr(at, '\n', (size_t)(end - at));
-		at = at ? at + 1 : NULL;
+	if (line < index->line) {
+		index->at = l->file->text;
+		index->line = 1;
 	}
-	return at;
+	for (; index->line < line && index->at; index->line++) {
+		index->at = memchr(index->at, '\n', (size_t)(end - index->at));
+		index->at = index->at ? index->at + 1 : NULL;
+	}
+	return index->at;
 }
 
 static void put_listing(struct listing *l)
 {
-	const char *at = line_start(l->file, l->page->first), *end = l->file->text + l->file->size;
+	const char *at = line_start(l, l->page->first), *end = l->file->text + l->file->size;
 	uint32_t gap = 0;
 
 	l->shown = calloc(l->page->last - l->page->first + 1, 1);
@@ -300,9 +411,8 @@ static void put_kernel(struct report *report, struct listing *l, const char *nam
 	fprintf(out, ":%u</span></summary><div class=\"body\"><template>\n", l->kernel->line);
 	put_list(out, "<p>Not modelled: ", l->kernel->unmodelled, l->kernel->nunmodelled);
 	put_list(out, "<p>Rests on: ", l->kernel->assumptions, l->kernel->nassumptions);
-	for (uint32_t i = 0; i < l->file->result->nfindings; i++)
-		if (is_of(l->file->result->findings[i], l->kernel))
-			put_finding(l, l->file->result->findings[i]);
+	for (uint32_t i = 0; i < l->nfindings; i++)
+		put_finding(l, finding_of(l, i));
 	if (l->page && l->page->picture)
 		fprintf(out, "<div class=\"picture\">%s</div>\n", l->page->picture);
 	else if (l->page)
@@ -318,19 +428,14 @@ static void put_kernel(struct report *report, struct listing *l, const char *nam
 static void put_row(struct html *html, const struct listing *l, const char *name, uint32_t number)
 {
 	FILE *out = html->rows;
-	uint32_t found = 0;
 
 	fprintf(out, "<tr data-kernel=\"k%u\" data-text=\"%s ", number,
 		fencepost_verdict_name(l->kernel->verdict));
 	put_text(out, l->file->name);
 	fputc(' ', out);
 	put_text(out, name);
-	for (uint32_t i = 0; i < l->file->result->nfindings; i++)
-		if (is_of(l->file->result->findings[i], l->kernel)) {
-			found++;
-			fprintf(out, " %s",
-				fencepost_rule_name(l->file->result->findings[i]->rule));
-		}
+	for (uint32_t i = 0; i < l->nfindings; i++)
+		fprintf(out, " %s", fencepost_rule_name(finding_of(l, i)->rule));
 	fprintf(out, "\"><td class=\"%s\">%s</td><td class=\"name\"><a href=\"#k%u\">",
 		fencepost_verdict_name(l->kernel->verdict),
 		fencepost_verdict_name(l->kernel->verdict), number);
@@ -340,16 +445,18 @@ static void put_row(struct html *html, const struct listing *l, const char *name
 	fprintf(out,
 		"</td><td class=\"n\">%u</td><td class=\"n\">%u</td><td class=\"n\">%u</td>"
 		"<td class=\"n\">%u</td><td class=\"n\">%u</td></tr>\n",
-		found, l->kernel->instructions, l->kernel->generic, l->kernel->async,
+		l->nfindings, l->kernel->instructions, l->kernel->generic, l->kernel->async,
 		l->kernel->fences);
 }
 
-static const struct page_kernel *page_of(const struct file_result *file, const char *name)
+static const struct page_kernel *page_of(
+	const struct file_result *file, const struct index *index, const char *name)
 {
-	for (uint32_t i = 0; file->page && i < file->page->n; i++)
-		if (strcmp(file->page->v[i].name, name) == 0)
-			return &file->page->v[i];
-	return NULL;
+	uint32_t i = first_of(index->pages, index->npages, name);
+
+	return count_of(index->pages, index->npages, i, name)
+		       ? &file->page->v[index->pages[i].number]
+		       : NULL;
 }
 
 static void html_file(struct report *report, const struct file_result *file)
@@ -369,11 +476,19 @@ static void html_file(struct report *report, const struct file_result *file)
 		fputs("</p>\n", report->out);
 		return;
 	}
+	struct index index;
+
+	if (!index_make(file, &index))
+		return;
 	for (uint32_t i = 0; i < file->result->nkernels; i++) {
 		const struct fencepost_kernel *kernel = file->result->kernels[i];
+		uint32_t first = first_of(index.findings, index.nfindings, kernel->name);
 		struct listing l = {.file = file,
+			.index = &index,
 			.kernel = kernel,
-			.page = page_of(file, kernel->name),
+			.findings = index.findings + first,
+			.nfindings = count_of(index.findings, index.nfindings, first, kernel->name),
+			.page = page_of(file, &index, kernel->name),
 			.anchor = file->page && file->page->anchor ? file->page->anchor : "f",
 			.out = report->out};
 		char *name = demangle(kernel->name);
@@ -383,6 +498,7 @@ static void html_file(struct report *report, const struct file_result *file)
 		html->kernels++;
 		free(name);
 	}
+	index_free(&index);
 }
 
 static void html_end(struct report *report, const struct totals *totals,

@@ -10,26 +10,72 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t count_site(const struct root *root, uint32_t at)
+/* What is said of a fence is true only where all that run it agree. */
+static bool is_of_fence(const struct finding *finding)
 {
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < root->result.nfence_sites; i++)
-		n += root->result.fence_sites[i] == at;
-	return n;
+	return finding->rule == RULE_FENCE_REDUNDANT || finding->rule == RULE_FENCE_TOO_WIDE;
 }
 
-static uint32_t count_same(const struct root *root, const struct result_fence *fence)
+static uint32_t change_of(const struct result_fence *fence)
 {
-	uint32_t n = 0;
+	return SITE_CHANGE + ((uint32_t)fence->change << 8 | fence->kind);
+}
 
-	for (uint32_t i = 0; i < root->result.nchanges; i++) {
-		const struct result_fence *other = &root->result.changes[i];
+/* In a callee a fence may stand more than once in what a root runs. */
+static void list_sites(struct job *job)
+{
+	for (uint32_t r = 0; r < job->roots.n; r++) {
+		const struct kernel_result *result = &job->roots.v[r].result;
+		struct arena *keep = &job->keep;
 
-		n += other->at == fence->at && other->change == fence->change &&
-		     other->kind == fence->kind;
+		for (uint32_t h = 0; h < result->nhints; h++) {
+			uint32_t at = result->hints[h].at.at.begin;
+
+			if (result->hints[h].used)
+				sites_add(&job->sites, keep, at, SITE_USED_HINT, r);
+			if (!job->roots.v[r].skipped)
+				sites_add(&job->sites, keep, at, SITE_HINT, r);
+		}
+		if (job->roots.v[r].skipped)
+			continue;
+		for (uint32_t i = 0; i < result->nfence_sites; i++)
+			sites_add(&job->sites, keep, result->fence_sites[i], SITE_FENCE, r);
+		for (uint32_t i = 0; i < result->nchanges; i++)
+			sites_add(&job->sites, keep, result->changes[i].at, change_of(&result->changes[i]), r);
+		for (uint32_t i = 0; i < result->nfindings; i++)
+			if (is_of_fence(&result->findings[i]))
+				sites_add(&job->sites, keep, result->findings[i].fence.at.begin,
+					SITE_FINDING + result->findings[i].rule, r);
 	}
-	return n;
+	sites_sort(&job->sites);
+}
+
+static bool look_at_all(const struct job *job, uint32_t at, uint32_t what, bool as_often)
+{
+	uint32_t n, have;
+	const struct site *v = sites_at(&job->sites, at, SITE_FENCE, &n);
+
+	for (uint32_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && v[end].root == v[i].root;)
+			end++;
+		have = sites_count(&job->sites, at, what, v[i].root);
+		if (as_often ? have != end - i : !have)
+			return false;
+	}
+	return true;
+}
+
+/* Each root that runs the fence has `what` there, as often as the fence if so; asked by roots that have it. */
+static bool all_have(const struct job *job, uint32_t at, uint32_t what, bool as_often)
+{
+	uint32_t n;
+	struct site *first = sites_at(&job->sites, at, what, &n);
+
+	if (!n) /* a root that is skipped: what it says is not printed */
+		return false;
+	if (!first->answer)
+		first->answer = 1 + look_at_all(job, at, what, as_often);
+	return first->answer > 1;
 }
 
 static bool stands_in_entry(const struct module *module, uint32_t at)
@@ -46,14 +92,7 @@ static bool all_agree(
 {
 	if (job->options->select && !stands_in_entry(of->module, fence->at))
 		return false;
-	for (uint32_t i = 0; i < job->roots.n; i++) {
-		const struct root *root = &job->roots.v[i];
-
-		if (!root->skipped && root->module == of->module &&
-			count_site(root, fence->at) != count_same(root, fence))
-			return false;
-	}
-	return true;
+	return all_have(job, fence->at, change_of(fence), true);
 }
 
 /* A fence of which one half is written beside it is narrowed itself. */
@@ -162,20 +201,10 @@ bool merge_changes(struct job *job)
 static bool holds_everywhere(
 	const struct job *job, const struct root *of, const struct finding *finding)
 {
-	for (uint32_t i = 0; i < job->roots.n; i++) {
-		const struct root *root = &job->roots.v[i];
-		bool said = false;
+	uint32_t at = finding->fence.at.begin;
 
-		if (root->skipped || root->module != of->module ||
-			!count_site(root, finding->fence.at.begin))
-			continue;
-		for (uint32_t f = 0; f < root->result.nfindings && !said; f++)
-			said = root->result.findings[f].rule == finding->rule &&
-			       root->result.findings[f].fence.at.begin == finding->fence.at.begin;
-		if (!said)
-			return false;
-	}
-	return !job->options->select || stands_in_entry(of->module, finding->fence.at.begin);
+	return all_have(job, at, SITE_FINDING + finding->rule, false) &&
+	       (!job->options->select || stands_in_entry(of->module, at));
 }
 
 static void mark_dropped(struct job *job)
@@ -187,8 +216,7 @@ static void mark_dropped(struct job *job)
 		for (uint32_t f = 0; f < root->result.nfindings; f++) {
 			const struct finding *finding = &root->result.findings[f];
 
-			if (finding->rule == RULE_FENCE_REDUNDANT ||
-				finding->rule == RULE_FENCE_TOO_WIDE)
+			if (is_of_fence(finding))
 				root->dropped[f] = !holds_everywhere(job, root, finding);
 		}
 	}
@@ -204,6 +232,7 @@ void combine_roots(struct job *job)
 {
 	struct text_changes *changes = &job->changes;
 
+	list_sites(job);
 	for (uint32_t i = 0; i < job->roots.n; i++) {
 		const struct root *root = &job->roots.v[i];
 

@@ -13,8 +13,7 @@ struct words {
 	struct job *job;
 	const struct finding *from;
 	const struct fencepost_finding *to;
-	const struct fencepost_result *result;
-	uint32_t number; /* of the finding in the public list */
+	const struct fencepost_fence *settled_by; /* a planned fence, or NULL */
 };
 
 static const char *generic_doing(const struct finding *from)
@@ -57,16 +56,6 @@ static const char *edge_message(const struct words *w)
 		async_doing(w->from), more);
 }
 
-/* The planned fence that settles the finding, or NULL. */
-static const struct fencepost_fence *fence_for(const struct words *w)
-{
-	for (uint32_t i = 0; i < w->result->nfences; i++)
-		for (uint32_t f = 0; f < w->result->fences[i]->nfixes; f++)
-			if (w->result->fences[i]->fixes[f] == w->number)
-				return w->result->fences[i];
-	return NULL;
-}
-
 static const char *source_help(const struct words *w)
 {
 	const struct fencepost_place *place = w->from->waiting_side ? w->to->async : w->to->generic;
@@ -88,7 +77,7 @@ static const char *who(const struct words *w)
 
 static const char *edge_help(const struct words *w)
 {
-	const struct fencepost_fence *fence = fence_for(w);
+	const struct fencepost_fence *fence = w->settled_by;
 
 	if (w->to->unfixable)
 		return text_format(&w->job->keep, "no fence is put: %s", w->to->unfixable);
@@ -193,10 +182,10 @@ static void describe_check(const struct words *w, const char **message, const ch
 	}
 }
 
-void describe(struct job *job, const struct finding *from, uint32_t number,
-	struct fencepost_finding *to, const struct fencepost_result *result)
+void describe(struct job *job, const struct finding *from, struct fencepost_finding *to,
+	const struct fencepost_fence *settled_by)
 {
-	struct words w = {job, from, to, result, number};
+	struct words w = {job, from, to, settled_by};
 
 	if (to->fence)
 		describe_fence(&w, &to->message, &to->help);

@@ -37,14 +37,6 @@ bool root_runs_at(const struct root *root, uint32_t at)
 	return false;
 }
 
-static bool is_covered(const struct job *job, const struct module *module, uint32_t function)
-{
-	for (uint32_t i = 0; i < job->roots.n; i++)
-		if (job->roots.v[i].module == module && root_runs(&job->roots.v[i], function))
-			return true;
-	return false;
-}
-
 static bool is_selected(struct job *job, const struct module *module, uint32_t function)
 {
 	if (!job->options->select)
@@ -56,27 +48,30 @@ static bool is_selected(struct job *job, const struct module *module, uint32_t f
 		job->options->select_context);
 }
 
-/* A function has the same number in the text so far. */
-static bool is_run_again(const struct job *job, const struct module *module, uint32_t function)
+/* Functions that are to be run again. One has the same number in the text so far, and roots come module by module. */
+static const bool *list_to_run(struct job *job, const struct module *module)
 {
+	const struct roots *roots = &job->of->roots;
 	const struct module *same = &job->of->modules.v[module - job->modules.v];
+	bool *to_run = ARENA_NEW(&job->keep, bool, module->nfunctions);
 
-	for (uint32_t i = 0; i < job->of->roots.n; i++)
-		if (job->of->roots.v[i].module == same &&
-			job->of->roots.v[i].result.function == function)
-			return job->of->roots.v[i].again;
-	return false;
+	for (; job->nseen < roots->n && roots->v[job->nseen].module <= same; job->nseen++)
+		if (roots->v[job->nseen].module == same)
+			to_run[roots->v[job->nseen].result.function] = roots->v[job->nseen].again;
+	return to_run;
 }
 
 static void analyse_one(struct job *job, const struct module *module, uint32_t function)
 {
 	struct root root = {.module = module};
 
-	if (job->of ? !is_run_again(job, module, function) : !is_selected(job, module, function))
+	if (job->to_run ? !job->to_run[function] : !is_selected(job, module, function))
 		return;
 	analyse_root_observed(module, function, &job->analysis, &job->scratch, &job->keep,
 		&job->diags, &root.result, job->observer);
 	arena_reset(&job->scratch);
+	for (uint32_t i = 0; i < root.result.nfunctions; i++)
+		job->covered[root.result.functions[i]] = true;
 	ARENA_PUSH(&job->keep, job->roots.v, job->roots.n, job->roots.cap, root);
 	if (job->options->progress)
 		job->options->progress(module->functions[function].at.end, job->source.size,
@@ -85,13 +80,21 @@ static void analyse_one(struct job *job, const struct module *module, uint32_t f
 
 /* A later root that calls an earlier one takes its place; of a ring of functions the first stays.
  */
-static void skip_covered(struct job *job, uint32_t from)
+static void skip_covered(struct job *job, const struct module *module, uint32_t from)
 {
-	for (uint32_t i = from; i < job->roots.n; i++)
-		for (uint32_t j = i + 1; j < job->roots.n; j++)
-			if (root_runs(&job->roots.v[j], job->roots.v[i].result.function) &&
-				!root_runs(&job->roots.v[i], job->roots.v[j].result.function))
-				job->roots.v[i].skipped = true;
+	struct root *roots = job->roots.v;
+	uint32_t *root_of = ARENA_NEW(&job->scratch, uint32_t, module->nfunctions); /* 1 + root */
+
+	for (uint32_t j = from; j < job->roots.n; j++) {
+		for (uint32_t k = 0; k < roots[j].result.nfunctions; k++) {
+			uint32_t i = root_of[roots[j].result.functions[k]];
+
+			if (i && !root_runs(&roots[i - 1], roots[j].result.function))
+				roots[i - 1].skipped = true;
+		}
+		root_of[roots[j].result.function] = 1 + j;
+	}
+	arena_reset(&job->scratch);
 }
 
 static void list_without_analysis(struct job *job, const struct module *module)
@@ -110,6 +113,8 @@ static void analyse_module(struct job *job, const struct module *module)
 		list_without_analysis(job, module);
 		return;
 	}
+	job->covered = ARENA_NEW(&job->keep, bool, module->nfunctions);
+	job->to_run = job->of ? list_to_run(job, module) : NULL;
 	for (uint32_t i = 0; i < module->nfunctions; i++)
 		if (is_candidate(module, i, true))
 			analyse_one(job, module, i);
@@ -117,9 +122,9 @@ static void analyse_module(struct job *job, const struct module *module)
 
 	/* Callees mostly stand before their callers: from the end on, few are analysed in vain. */
 	for (uint32_t i = module->nfunctions; i-- > 0;)
-		if (is_candidate(module, i, false) && !is_covered(job, module, i))
+		if (is_candidate(module, i, false) && !job->covered[i])
 			analyse_one(job, module, i);
-	skip_covered(job, from);
+	skip_covered(job, module, from);
 }
 
 static void job_start(struct job *job, const char *name, jmp_buf *out_of_memory)

@@ -5,6 +5,7 @@
 #include "analysis/findings.h"
 #include "base/diag.h"
 #include "lib/fencepost.h"
+#include "lib/sites.h"
 #include "parser/parse.h"
 #include "rewrite/edit.h"
 
@@ -68,6 +69,10 @@ struct job {
 	const struct job *of;   /* what this one runs again: only its roots that are marked so; or NULL */
 	struct modules modules;
 	struct roots roots;
+	bool *covered;	     /* by function of the module that is analysed: some root runs it */
+	const bool *to_run;  /* by function of the same: to be run again; NULL: all that are selected */
+	uint32_t nseen;	     /* roots of `of` that were looked at for that */
+	struct sites sites;  /* of all roots that are not skipped */
 	struct text_changes changes;
 	/* Of the module whose labels of .debug_str are numbered in names: see place.c */
 	const struct module *labelled;
@@ -109,9 +114,9 @@ struct slice apply_changes(struct job *, struct edits *);
 void publish(struct box *);
 /* The output text, and what each change puts there, on the arena. */
 struct slice write_output(struct box *);
-/* Writes message and help of a finding whose places are known. */
-void describe(struct job *, const struct finding *, uint32_t number,
-	struct fencepost_finding *, const struct fencepost_result *);
+/* Writes message and help of a finding whose places are known; with the planned fence that settles it, or NULL. */
+void describe(
+	struct job *, const struct finding *, struct fencepost_finding *, const struct fencepost_fence *);
 /* printf to a text on the arena. */
 const char *text_format(struct arena *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A copy of a text, which has no NUL in it. */

@@ -154,46 +154,21 @@ static void add_finding(
 	ARENA_PUSH(p->arena, p->v, p->n, p->cap, one);
 }
 
-/* The same comment among the hints of a root, which are in order of the text, or NULL. */
-static const struct result_hint *hint_in(const struct root *root, const struct result_hint *hint)
-{
-	uint32_t low = 0, high = root->result.nhints;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		const struct result_hint *other = &root->result.hints[mid];
-
-		if (other->at.at.begin == hint->at.at.begin)
-			return other;
-		if (other->at.at.begin < hint->at.at.begin)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
-}
-
 /* A hint says nothing only if it does so in every root that contains it. */
-static bool hint_is_used(
-	const struct job *job, const struct root *of, const struct result_hint *hint)
+static bool hint_is_used(const struct job *job, const struct result_hint *hint)
 {
-	for (uint32_t i = 0; i < job->roots.n; i++) {
-		const struct root *root = &job->roots.v[i];
-		const struct result_hint *same =
-			root->module == of->module ? hint_in(root, hint) : NULL;
+	uint32_t n;
 
-		if (same && same->used)
-			return true;
-	}
-	return false;
+	sites_at(&job->sites, hint->at.at.begin, SITE_USED_HINT, &n);
+	return n > 0;
 }
 
 static bool hint_said_before(const struct job *job, uint32_t before, const struct result_hint *hint)
 {
-	for (uint32_t i = 0; i < before; i++)
-		if (!job->roots.v[i].skipped && hint_in(&job->roots.v[i], hint))
-			return true;
-	return false;
+	uint32_t n;
+	const struct site *first = sites_at(&job->sites, hint->at.at.begin, SITE_HINT, &n);
+
+	return n && first->root < before;
 }
 
 /* With rules, hazards, kernels or other threads left out, a hint may speak of what was not looked
@@ -238,7 +213,7 @@ static void add_hints(struct publisher *p, uint32_t i)
 		if (!(p->job->analysis.rules >> rule & 1) || hint_said_before(p->job, i, hint))
 			continue;
 		if (hint->invalid || (looked_for_all(p->job) && !root->result.budget_spent &&
-					     !hint_is_used(p->job, root, hint)))
+					     !hint_is_used(p->job, hint)))
 			add_hint(p, i, hint, rule);
 	}
 }
@@ -356,24 +331,35 @@ static void publish_fences(struct publisher *p)
 	result->nfences = p->job->changes.n;
 }
 
-static enum fencepost_verdict verdict_of(const struct publisher *p, uint32_t root)
+/* By root, from its findings alone. */
+static enum fencepost_verdict *list_verdicts(const struct publisher *p)
 {
-	const struct kernel_result *result = &p->job->roots.v[root].result;
-	bool possible = false;
+	enum fencepost_verdict *of =
+		ARENA_NEW(p->arena, enum fencepost_verdict, p->job->roots.n + 1);
 
+	for (uint32_t r = 0; r < p->job->roots.n; r++)
+		of[r] = FENCEPOST_CLEAN;
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct fencepost_finding *finding = p->v[i].out;
+		enum fencepost_verdict *verdict = &of[p->v[i].root];
 
-		if (p->v[i].root != root || finding->state == FENCEPOST_SUPPRESSED)
+		if (finding->state == FENCEPOST_SUPPRESSED)
 			continue;
 		if (finding->level >= FENCEPOST_WARNING)
-			return FENCEPOST_FINDINGS;
-		possible |= finding->confidence == FENCEPOST_POSSIBLE &&
-			    fencepost_rule_level(finding->rule) >= FENCEPOST_WARNING;
+			*verdict = FENCEPOST_FINDINGS;
+		else if (*verdict == FENCEPOST_CLEAN && finding->confidence == FENCEPOST_POSSIBLE &&
+			 fencepost_rule_level(finding->rule) >= FENCEPOST_WARNING)
+			*verdict = FENCEPOST_REVIEW;
 	}
-	if (result->nunmodelled || result->budget_spent)
+	return of;
+}
+
+static enum fencepost_verdict verdict_of(
+	const struct kernel_result *result, enum fencepost_verdict by_findings)
+{
+	if (by_findings != FENCEPOST_FINDINGS && (result->nunmodelled || result->budget_spent))
 		return FENCEPOST_INCOMPLETE;
-	return possible ? FENCEPOST_REVIEW : FENCEPOST_CLEAN;
+	return by_findings;
 }
 
 static const char *const *assumption_list(struct publisher *p, uint32_t mask, uint32_t *n)
@@ -386,7 +372,8 @@ static const char *const *assumption_list(struct publisher *p, uint32_t mask, ui
 	return list;
 }
 
-static struct fencepost_kernel *publish_kernel(struct publisher *p, uint32_t i)
+static struct fencepost_kernel *publish_kernel(
+	struct publisher *p, uint32_t i, enum fencepost_verdict by_findings)
 {
 	const struct root *root = &p->job->roots.v[i];
 	const struct function_info *info = &root->module->functions[root->result.function];
@@ -400,7 +387,7 @@ static struct fencepost_kernel *publish_kernel(struct publisher *p, uint32_t i)
 		.generic = root->result.generic,
 		.async = root->result.async,
 		.fences = root->result.fences,
-		.verdict = verdict_of(p, i),
+		.verdict = verdict_of(&root->result, by_findings),
 		.incomplete = root->result.nunmodelled || root->result.budget_spent,
 		.pairs_ruled_out = root->result.pairs_ruled_out,
 		.unmodelled = root->result.unmodelled,
@@ -421,10 +408,11 @@ static void publish_kernels(struct publisher *p)
 {
 	struct fencepost_kernel **list =
 		ARENA_NEW(p->arena, struct fencepost_kernel *, p->job->roots.n + 1);
+	const enum fencepost_verdict *verdicts = list_verdicts(p);
 
 	for (uint32_t i = 0; i < p->job->roots.n; i++)
 		if (!p->job->roots.v[i].skipped)
-			list[p->box->result.nkernels++] = publish_kernel(p, i);
+			list[p->box->result.nkernels++] = publish_kernel(p, i, verdicts[i]);
 	if (p->box->result.nkernels)
 		qsort(list, p->box->result.nkernels, sizeof(struct fencepost_kernel *), by_kernel);
 	p->box->result.kernels = list;
@@ -516,6 +504,20 @@ static void publish_diagnostics(struct publisher *p)
 	result->diagnostics = list;
 }
 
+/* With each finding the first planned fence that settles it. */
+static void describe_all(const struct publisher *p)
+{
+	const struct fencepost_result *result = &p->box->result;
+	const struct fencepost_fence **settled_by =
+		ARENA_NEW(p->arena, const struct fencepost_fence *, p->n + 1);
+
+	for (uint32_t i = result->nfences; i-- > 0;)
+		for (uint32_t f = 0; f < result->fences[i]->nfixes; f++)
+			settled_by[result->fences[i]->fixes[f]] = result->fences[i];
+	for (uint32_t i = 0; i < p->n; i++)
+		describe(p->job, p->v[i].from, p->v[i].out, settled_by[i]);
+}
+
 void publish(struct box *box)
 {
 	struct publisher p = {.box = box, .job = &box->job, .arena = &box->job.keep};
@@ -532,6 +534,5 @@ void publish(struct box *box)
 	publish_kernels(&p);
 	publish_mutations(&p);
 	publish_diagnostics(&p);
-	for (uint32_t i = 0; i < p.n; i++)
-		describe(p.job, p.v[i].from, i, p.v[i].out, &box->result);
+	describe_all(&p);
 }

@@ -18,32 +18,44 @@ struct again {
 	struct edits edits;	/* by change of the job */
 	struct edit_span *spans; /* of the edits, in order of the text */
 	struct text_changes out; /* as they are to be */
+	uint32_t *same_root;	 /* by root of the latter, of the former */
 	int32_t turn;		 /* of this run, from 1 on */
 };
 
+/* Some change of the text, which are in order, stands in what the root runs. */
 static bool is_touched(const struct job *job, const struct root *root)
 {
-	for (uint32_t i = 0; i < job->changes.n; i++)
-		if (job->changes.v[i].module == root->module &&
-			root_runs_at(root, job->changes.v[i].fence.at))
+	const struct text_changes *changes = &job->changes;
+
+	for (uint32_t i = 0; i < root->result.nfunctions; i++) {
+		struct span body = root->module->functions[root->result.functions[i]].body;
+		uint32_t low = 0, high = changes->n;
+
+		while (low < high) {
+			uint32_t mid = low + (high - low) / 2;
+
+			if (changes->v[mid].fence.at < body.begin)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		if (low < changes->n && changes->v[low].fence.at < body.end)
 			return true;
+	}
 	return false;
 }
 
-static bool share_function(const struct root *a, const struct root *b)
+/* Marks the functions that a root runs. */
+static void mark_functions(const struct root *root, bool *marked)
 {
-	if (a->module != b->module)
-		return false;
-	for (uint32_t i = 0; i < a->result.nfunctions; i++)
-		if (root_runs(b, a->result.functions[i]))
-			return true;
-	return false;
+	for (uint32_t i = 0; i < root->result.nfunctions; i++)
+		marked[root->result.functions[i]] = true;
 }
 
-static bool shares_with_marked(const struct job *job, const struct root *root)
+static bool shares_with_marked(const struct root *root, const bool *marked)
 {
-	for (uint32_t i = 0; i < job->roots.n; i++)
-		if (job->roots.v[i].again && share_function(&job->roots.v[i], root))
+	for (uint32_t i = 0; i < root->result.nfunctions; i++)
+		if (marked[root->result.functions[i]])
 			return true;
 	return false;
 }
@@ -51,18 +63,30 @@ static bool shares_with_marked(const struct job *job, const struct root *root)
 /* The roots with changes, and those that have a say in what these run. */
 static void mark_roots(struct job *job)
 {
-	for (uint32_t i = 0; i < job->roots.n; i++)
-		job->roots.v[i].again =
-			!job->roots.v[i].skipped && is_touched(job, &job->roots.v[i]);
+	bool **marked = ARENA_NEW(&job->scratch, bool *, job->modules.n); /* by module, by function */
+
+	for (uint32_t m = 0; m < job->modules.n; m++)
+		marked[m] = ARENA_NEW(&job->scratch, bool, job->modules.v[m].nfunctions);
+	for (uint32_t i = 0; i < job->roots.n; i++) {
+		struct root *root = &job->roots.v[i];
+
+		root->again = !root->skipped && is_touched(job, root);
+		if (root->again)
+			mark_functions(root, marked[root->module - job->modules.v]);
+	}
 	for (bool more = true; more;) {
 		more = false;
 		for (uint32_t i = 0; i < job->roots.n; i++) {
 			struct root *root = &job->roots.v[i];
+			bool *of_module = marked[root->module - job->modules.v];
 
-			if (!root->again && !root->skipped && shares_with_marked(job, root))
-				root->again = more = true;
+			if (root->again || root->skipped || !shares_with_marked(root, of_module))
+				continue;
+			root->again = more = true;
+			mark_functions(root, of_module);
 		}
 	}
+	arena_reset(&job->scratch);
 }
 
 /* ---- places ---- */
@@ -101,22 +125,30 @@ static uint32_t as_given(const struct again *a, uint32_t at)
 
 /* ---- changes ---- */
 
-static uint32_t same_root(const struct again *a, const struct module *module, uint32_t root)
+/* By root of the text so far, the same of the text as given: both come in one order. */
+static uint32_t *find_same_roots(const struct again *a)
 {
-	uint32_t function = a->next->roots.v[root].result.function;
+	const struct roots *given = &a->job->roots, *roots = &a->next->roots;
+	uint32_t *same = ARENA_NEW(&a->job->keep, uint32_t, roots->n);
 
-	for (uint32_t i = 0; i < a->job->roots.n; i++)
-		if (a->job->roots.v[i].module == module &&
-			a->job->roots.v[i].result.function == function)
-			return i;
-	return 0;
+	for (uint32_t i = 0, k = 0; i < roots->n; i++) {
+		const struct module *module =
+			&a->job->modules.v[roots->v[i].module - a->next->modules.v];
+
+		while (k < given->n && (given->v[k].module != module ||
+					       given->v[k].result.function !=
+						       roots->v[i].result.function))
+			k++;
+		same[i] = k < given->n ? k : 0;
+	}
+	return same;
 }
 
 static void add_new(struct again *a, const struct text_change *from)
 {
 	const struct module *module = &a->job->modules.v[from->module - a->next->modules.v];
 	struct text_change one = {.module = module,
-		.root = same_root(a, module, from->root),
+		.root = a->same_root[from->root],
 		.turn = a->turn,
 		.fence = from->fence};
 	uint32_t at = from->fence.at;
@@ -187,6 +219,7 @@ static bool compose(struct again *a)
 	struct slice made, wanted;
 	uint32_t kept = 0;
 
+	a->same_root = find_same_roots(a);
 	for (uint32_t i = 0; i < before.n; i++)
 		ARENA_PUSH(&job->keep, a->out.v, a->out.n, a->out.cap, before.v[i]);
 	for (uint32_t i = 0; i < next->changes.n; i++)

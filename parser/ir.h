@@ -128,6 +128,7 @@ struct symbol {
 	uint8_t ptr_space; /* `.param .ptr .global`: SPACE_GLOBAL ...; 0: not said */
 	bool is_extern, is_visible, is_weak;
 	bool unsized;      /* x[] without initialiser: dynamic shared memory, size 0 */
+	bool is_noreturn;  /* some declaration of the function says `.noreturn' */
 	uint32_t name;     /* name id */
 	uint64_t size;     /* bytes */
 	uint32_t align;    /* bytes, 1 if not said (natural alignment of the type applied) */
@@ -182,7 +183,7 @@ enum directive_kind { DIRECTIVE_MAXNTID, DIRECTIVE_REQNTID, DIRECTIVE_REQNCTAPER
 /* What the scan and the header say of a function; lives as long as the module. */
 struct function_info {
 	uint32_t symbol;
-	bool is_entry, has_body, is_noreturn;
+	bool is_entry, has_body;
 	uint32_t ndim[DIRECTIVE_COUNT]; /* how many numbers were given; 0: directive absent */
 	uint32_t dim[DIRECTIVE_COUNT][3]; /* missing dimensions are 1 */
 	struct span at, header, body;   /* body: from `{` to `}` included */

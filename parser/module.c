@@ -318,7 +318,8 @@ static void close_header(struct build *b, uint32_t end)
 {
 	info(b)->at.end = end;
 	info(b)->signature = b->header.signature;
-	info(b)->is_noreturn = b->header.noreturn;
+	if (info(b)->symbol != NONE)
+		current(b)->symbols[info(b)->symbol].is_noreturn |= b->header.noreturn;
 }
 
 void build_prototype(struct build *b, struct span semicolon)
