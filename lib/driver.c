@@ -78,8 +78,7 @@ static void analyse_one(struct job *job, const struct module *module, uint32_t f
 			job->options->progress_context);
 }
 
-/* A later root that calls an earlier one takes its place; of a ring of functions the first stays.
- */
+/* A later root that calls an earlier one takes its place; what an earlier one calls is no root. */
 static void skip_covered(struct job *job, const struct module *module, uint32_t from)
 {
 	struct root *roots = job->roots.v;
@@ -89,7 +88,7 @@ static void skip_covered(struct job *job, const struct module *module, uint32_t 
 		for (uint32_t k = 0; k < roots[j].result.nfunctions; k++) {
 			uint32_t i = root_of[roots[j].result.functions[k]];
 
-			if (i && !root_runs(&roots[i - 1], roots[j].result.function))
+			if (i)
 				roots[i - 1].skipped = true;
 		}
 		root_of[roots[j].result.function] = 1 + j;

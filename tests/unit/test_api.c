@@ -225,6 +225,107 @@ static void test_select(void **state)
 	fencepost_free(result);
 }
 
+#define HEAD ".version 8.3\n.target sm_90a\n.address_size 64\n.shared .align 128 .b8 s[256];\n"
+#define CALL(F) "\t{\n\tcall.uni " F ", ();\n\t}\n"
+#define STORE "\tst.shared.u32 [s], 1;\n"
+#define COPY                                                                                       \
+	"\tld.param.u64 %rd1, [p];\n\tcp.async.bulk.global.shared::cta.bulk_group [%rd1], [s], "   \
+	"16;\n"                                                                                    \
+	"\tcp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group 0;\n"
+#define KERNEL(NAME, BODY)                                                                         \
+	".visible .entry " NAME "(.param .u64 p)\n{\n\t.reg .b64 %rd<2>;\n" BODY "\tret;\n}\n"
+#define FUNCTION(NAME, BODY) ".func " NAME "()\n{\n" BODY "\tret;\n}\n"
+
+static struct fencepost_result *run_text(const char *text, const char *fix)
+{
+	struct fencepost_options options;
+	struct fencepost_result *result;
+	char error[200];
+
+	fencepost_options_init(&options, sizeof(options));
+	assert_true(fencepost_options_set(&options, "fix", fix, error, sizeof(error)));
+	assert_int_equal(
+		fencepost_run(&options, "k", text, strlen(text), &result), FENCEPOST_OK);
+	return result;
+}
+
+/* The callee stands behind its caller and is met first. */
+static void test_functions_that_others_run_are_no_kernels(void **state)
+{
+	struct fencepost_result *result = run_text(
+		HEAD ".func g();\n" FUNCTION("f", CALL("g")) FUNCTION("g", STORE "\tfence.proxy.async;\n"),
+		"missing");
+
+	(void)state;
+	assert_int_equal(result->nkernels, 1);
+	assert_string_equal(result->kernels[0]->name, "f");
+	fencepost_free(result);
+}
+
+static void test_hints_of_several_kernels_are_spoken_of_once(void **state)
+{
+	struct fencepost_result *result = run_text(
+		HEAD FUNCTION("f", "\t// fencepost: ignore no reason\n" STORE "\tfence.proxy.async;\n")
+			KERNEL("k", CALL("f") COPY) KERNEL("l", CALL("f") COPY),
+		"missing");
+	uint32_t unused = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < result->nfindings; i++)
+		unused += !strcmp(fencepost_rule_name(result->findings[i]->rule), "hint-unused");
+	assert_int_equal(unused, 1);
+	fencepost_free(result);
+}
+
+/* Of two calls one needs the fence. */
+static void test_fences_that_one_call_needs_stay(void **state)
+{
+	struct fencepost_result *result = run_text(
+		HEAD FUNCTION("f", "\tfence.proxy.async.shared::cta;\n")
+			KERNEL("k", CALL("f") STORE CALL("f") COPY),
+		"missing,misplaced,wide,redundant");
+
+	(void)state;
+	assert_int_equal(result->nfences, 0);
+	fencepost_free(result);
+	result = run_text(HEAD FUNCTION("f", "\tfence.proxy.async.shared::cta;\n") KERNEL("k", CALL("f") STORE CALL("f")),
+		"missing,misplaced,wide,redundant");
+	assert_int_equal(result->removed, 1);
+	fencepost_free(result);
+}
+
+/* What is put into one kernel makes the fence of a callee spare there, not in the other one. */
+static void test_fences_that_another_kernel_needs_stay(void **state)
+{
+	struct fencepost_result *result = run_text(
+		HEAD FUNCTION("f", "\tfence.proxy.async.shared::cta;\n")
+			KERNEL("k", STORE COPY CALL("f") COPY) KERNEL("l", STORE CALL("f") COPY),
+		"missing,misplaced,wide,redundant");
+
+	(void)state;
+	assert_int_equal(result->inserted, 1);
+	assert_int_equal(result->removed, 0);
+	fencepost_free(result);
+	result = run_text(HEAD FUNCTION("f", "\tfence.proxy.async.shared::cta;\n")
+				  KERNEL("k", STORE COPY CALL("f") COPY),
+		"missing,misplaced,wide,redundant");
+	assert_int_equal(result->inserted, 1);
+	assert_int_equal(result->removed, 1);
+	fencepost_free(result);
+}
+
+static void test_any_declaration_may_say_noreturn(void **state)
+{
+	struct fencepost_result *result =
+		run_text(HEAD ".func f() .noreturn;\n" FUNCTION("f", "\ttrap;\n")
+				 KERNEL("k", STORE CALL("f") COPY),
+			"missing");
+
+	(void)state;
+	assert_int_equal(result->nfindings, 0);
+	fencepost_free(result);
+}
+
 static void *run_many(void *argument)
 {
 	struct fencepost_options options;
@@ -304,7 +405,13 @@ int main(void)
 		cmocka_unit_test(test_lists_add_and_take_away), cmocka_unit_test(test_rewrite),
 		cmocka_unit_test(test_other_sizes_of_options), cmocka_unit_test(test_bad_options),
 		cmocka_unit_test(test_bad_input), cmocka_unit_test(test_result_is_its_own),
-		cmocka_unit_test(test_select), cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_select),
+		cmocka_unit_test(test_functions_that_others_run_are_no_kernels),
+		cmocka_unit_test(test_hints_of_several_kernels_are_spoken_of_once),
+		cmocka_unit_test(test_fences_that_one_call_needs_stay),
+		cmocka_unit_test(test_fences_that_another_kernel_needs_stay),
+		cmocka_unit_test(test_any_declaration_may_say_noreturn),
+		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_budget)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
