@@ -157,6 +157,7 @@ uint32_t module_add_symbol(struct build *b, struct symbol symbol)
 		/* a definition says more than the declaration before it */
 		symbol.is_visible |= known->is_visible;
 		symbol.is_weak |= known->is_weak;
+		symbol.is_noreturn |= known->is_noreturn;
 		*known = known->kind == SYMBOL_ALIAS ? *known : symbol;
 		known->target = target;
 		return id;

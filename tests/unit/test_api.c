@@ -317,12 +317,15 @@ static void test_fences_that_another_kernel_needs_stay(void **state)
 static void test_any_declaration_may_say_noreturn(void **state)
 {
 	struct fencepost_result *result =
-		run_text(HEAD ".func f() .noreturn;\n" FUNCTION("f", "\ttrap;\n")
-				 KERNEL("k", STORE CALL("f") COPY),
+		run_text(HEAD ".extern .func f() .noreturn;\n.extern .func f();\n" KERNEL(
+				 "k", STORE CALL("f") COPY),
 			"missing");
 
 	(void)state;
-	assert_int_equal(result->nfindings, 0);
+	assert_int_equal(result->inserted, 0);
+	fencepost_free(result);
+	result = run_text(HEAD ".extern .func f();\n" KERNEL("k", STORE CALL("f") COPY), "missing");
+	assert_int_equal(result->inserted, 1);
 	fencepost_free(result);
 }
 
