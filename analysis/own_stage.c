@@ -4,76 +4,12 @@
  * over under ASSUME_OWN_STAGE: those that every async write which they could meet finds in a stage
  * other than that of the mbarrier. Invariant: a fact is held back only if the stage of its bytes and
  * the number of the mbarrier differ whenever it is pending there: their sets share no number; or their
- * registers differ in one round, and none of them is computed anew on the way from the access.
+ * registers differ in one round, and none of them is computed anew on the way from the access; and those who made it give
+ * its stage up themselves (stage_given_up.c).
  */
-#include "analysis/own_stage.h"
+#include "analysis/own_stage_private.h"
 
-#include "analysis/flow_state.h"
-#include "analysis/threads.h"
-#include "analysis/stage_place.h"
-
-#include <stdlib.h>
-
-#define NUMBERS_MOST 256 /* stages that an access touches */
 #define STRIDE_MOST (1 << 18) /* no two numbers below STAGE_NUMBER_MOST are the same place in 32 bits */
-
-/* An async write with the wait in front of it. Stage i: at + i * stride, behind mbarrier wait + 8 * i. */
-struct copy {
-	uint32_t access;
-	struct stage_place at, wait;
-	struct stage_number number; /* node NONE: a stage of its own, written out */
-	uint32_t stride; /* bytes; 0: not known */
-	uint32_t assumptions;
-	uint32_t wait_insn;
-	bool asked, waits; /* see is_waited_for */
-	bool counts;	   /* see stage_counts_all */
-};
-
-enum verdict { VERDICT_HANDS_OVER, VERDICT_HOLDS_OWN, VERDICT_HOLDS_ALL };
-
-struct other { /* is a stage that is written out another one than that of an mbarrier? */
-	bool asked, is_other;
-	uint32_t assumptions;
-};
-
-struct held { /* what an arrive does not hand over: facts; filled on demand */
-	struct bits judged;    /* no words: none is yet */
-	struct bits own, all;  /* held back of its own thread; of others too */
-	uint32_t *assumptions; /* by fact that is held back */
-	uint32_t rests_on;     /* all of them */
-	struct other *others;  /* by copy */
-};
-
-struct walked { /* from one access: sites reached behind a new definition of `node` with the access still pending */
-	uint32_t node;
-	struct bits sites;
-};
-
-struct kept { /* an address that was asked for */
-	bool known;
-	struct stage_place place;
-};
-
-struct given_up { /* do those that make an access arrive for its stages too? */
-	bool asked, is; /* is: that is known */
-	bool lacks;	  /* some thread that makes it never arrives for one of its stages: */
-	struct thread_set lacking;
-	bool warp_lacks;  /* so does a whole warp of them */
-	uint32_t assumptions;
-};
-
-struct own_stages {
-	const struct flow_setup *setup;
-	struct copy *copies;
-	uint32_t ncopies;
-	struct bits candidates;	 /* facts that meet copies of rings alone */
-	struct held *held;	 /* by site */
-	struct walked *walked;	 /* by access */
-	struct kept **objects;	 /* by site: its mbarrier; NULL: not asked for */
-	struct kept **places;	 /* by access: its first byte */
-	struct given_up *given_up; /* by access */
-	struct stage_parities parities;
-};
 
 /* ---- copies and their waits ---- */
 
@@ -183,18 +119,6 @@ static bool same_round(struct own_stages *stages, uint32_t access, uint32_t site
 
 /* ---- verdicts ---- */
 
-struct question { /* does the arrive at `site` hand over the access? */
-	struct own_stages *stages;
-	uint32_t access, site;
-	const struct operand *address;
-	const struct stage_place *whole, *mbarrier; /* of the access */
-	struct stage_place at;  /* the same in the register of its stage, */
-	bool taken;	  /* once it is there */
-	uint32_t node;	  /* that register, or NONE */
-	uint64_t bytes;
-	uint32_t assumptions;
-};
-
 /* Each mbarrier on which it may arrive is that of another copy, which has its place in the same ring: as many bytes,
  * no more than lie between two stages. */
 static bool of_other_copies(const struct question *q, const struct copy *copy,
@@ -244,8 +168,7 @@ static bool take_stage(struct question *q, uint32_t stride)
 	return q->taken;
 }
 
-/* The stages that the access touches: the first one as a number, which goes up to `last`. */
-static bool touched(struct question *q, const struct copy *copy, struct stage_number *first, int64_t *last,
+bool own_stage_touched(struct question *q, const struct copy *copy, struct stage_number *first, int64_t *last,
 	struct stage_stretch *mine, struct stage_stretch *its)
 {
 	const struct values *vs = q->stages->setup->unit->values;
@@ -282,7 +205,7 @@ static bool other_stage(struct question *q, const struct copy *copy, uint8_t *ve
 	}
 	if (arrives.lo + arrives.plus < copy->number.lo || arrives.hi + arrives.plus > copy->number.hi)
 		return false; /* no mbarrier of this ring */
-	if (!touched(q, copy, &touches, &last, &mine, &its))
+	if (!own_stage_touched(q, copy, &touches, &last, &mine, &its))
 		return false;
 	for (; touches.plus <= last; touches.plus++) {
 		if (its.lo + touches.plus * stride >= mine.end ||
@@ -317,8 +240,7 @@ static bool other_written(struct question *q, uint32_t copy)
 	return other->is_other;
 }
 
-/* Some fact of the access makes an edge with the async one. */
-static bool meets(const struct flow_setup *s, uint32_t access, uint32_t async)
+bool own_stage_meets(const struct flow_setup *s, uint32_t access, uint32_t async)
 {
 	const struct fact_row *row = s->facts.row[async];
 	uint32_t end = s->facts.first_of[access + 1];
@@ -330,8 +252,7 @@ static bool meets(const struct flow_setup *s, uint32_t access, uint32_t async)
 	return false;
 }
 
-/* NULL: it is of no ring. */
-static const struct stage_place *mbarrier_of(struct own_stages *stages, uint32_t site)
+const struct stage_place *own_stage_mbarrier(struct own_stages *stages, uint32_t site)
 {
 	const struct unit *unit = stages->setup->unit;
 	struct kept *kept = stages->objects[site];
@@ -361,211 +282,6 @@ static const struct stage_place *place_kept(struct own_stages *stages, uint32_t 
 	return kept->known ? &kept->place : NULL;
 }
 
-/* ---- who gives the stage up ---- */
-
-/* A stage that the access touches, and the arrives that its threads can come to. */
-struct giving {
-	struct question *q;
-	const struct copy *copy;
-	struct bits behind; /* sites */
-	struct thread_set makers, lacking; /* some of those who make it */
-	uint32_t warps; /* of which all are lacking, of some stage */
-	bool exact;  /* no other copy meets the access */
-	bool is_held; /* it is not asked again whether the makers have the stage */
-};
-
-static bool has_number(const struct stage_number *set, int64_t number)
-{
-	int64_t ahead = number - set->plus - set->lo;
-
-	return ahead >= 0 && number - set->plus <= set->hi &&
-	       (set->stride ? ahead % (int64_t)set->stride == 0 : !ahead);
-}
-
-static uint32_t warps_of(const struct thread_set *s)
-{
-	uint32_t warps = 0;
-
-	for (uint32_t t = 0; t < THREADS_MAX; t += 32)
-		warps |= (uint32_t)((uint32_t)(s->w[t / 64] >> (t & 32)) != 0) << t / 32;
-	return warps;
-}
-
-/* Which threads that make the access cannot come to an arrive for the stage. */
-static void find_lacking(struct giving *g, int64_t number)
-{
-	struct own_stages *stages = g->q->stages;
-	const struct values *vs = stages->setup->unit->values;
-	const struct handoffs *h = &stages->setup->handoffs;
-	struct thread_set more, arriving = {{0}};
-	struct stage_number arrives;
-
-	for (uint32_t i = 0; i < h->n; i++) {
-		const struct stage_place *mbarrier = bits_has(g->behind, i) ? mbarrier_of(stages, i) : NULL;
-
-		if (!mbarrier || !stage_same_base(&g->copy->wait, mbarrier) ||
-			!stage_object_number(vs, mbarrier, &g->copy->wait, &arrives, &g->q->assumptions) ||
-			!has_number(&arrives, number))
-			continue;
-		threads_run(vs, h->sites[i].insn, &more);
-		thread_set_join(&arriving, &more);
-		if (thread_set_within(&g->makers, &arriving))
-			return;
-	}
-	for (uint32_t k = 0; k < THREADS_MAX / 64; k++)
-		g->lacking.w[k] |= g->makers.w[k] & ~arriving.w[k];
-	g->warps |= warps_of(&g->makers) & ~warps_of(&arriving);
-}
-
-/* Whoever makes the access has the stage there. */
-static bool is_held(struct giving *g, uint32_t node, int64_t plus)
-{
-	const struct own_stages *stages = g->q->stages;
-	const struct unit *unit = stages->setup->unit;
-	const struct stage_sum *wait = &g->copy->wait.sum;
-
-	if (g->is_held)
-		return true;
-	struct stage_ring ring = {.empty = g->copy->wait,
-		.node = node,
-		.plus = plus,
-		.exact = g->exact,
-		.parities = &g->q->stages->parities};
-	const uint32_t insn = unit->accesses.v[g->copy->access].insn;
-
-	if (!stage_object_at(unit, insn, &ring.full) || ring.full.sum.n != wait->n ||
-		(wait->n && (ring.full.sum.terms[0].node != wait->terms[0].node ||
-				    ring.full.sum.terms[0].factor != STAGE_OBJECT_BYTES)))
-		return false;
-	const uint32_t access = unit->accesses.v[g->q->access].insn;
-
-	ring.first = stage_parity_starts(stages->setup, g->copy->wait_insn, insn) &&
-		     stage_needs_those_behind(stages->setup, g->copy->wait_insn, access, &g->q->assumptions);
-	bool held = stage_is_held(stages->setup, access, &ring);
-
-	g->q->assumptions |= ring.assumptions;
-	return held;
-}
-
-/* False: it is not known which stages those are, or that they are held. */
-static bool stages_given_up(struct giving *g)
-{
-	const struct copy *copy = g->copy;
-	struct stage_number touches;
-	struct stage_stretch mine, its;
-	int64_t last, n = 0;
-
-	if (copy->number.node == NONE) {
-		find_lacking(g, 0);
-		return is_held(g, NONE, 0);
-	}
-	if (!touched(g->q, copy, &touches, &last, &mine, &its))
-		return false;
-	for (; touches.plus <= last; touches.plus++) {
-		if (its.lo + touches.plus * copy->stride >= mine.end ||
-			its.end + touches.plus * copy->stride <= mine.lo)
-			continue;
-		if (!is_held(g, touches.node, touches.plus))
-			return false;
-		for (int64_t i = touches.lo; i <= touches.hi;
-			i += touches.stride ? (int64_t)touches.stride : 1) {
-			if (n++ == NUMBERS_MOST)
-				return false;
-			if (has_number(&copy->number, i + touches.plus))
-				find_lacking(g, i + touches.plus);
-		}
-	}
-	return true;
-}
-
-/* What its wait waits for is all that gives the stage up, in each round. */
-static bool is_waited_for(struct own_stages *stages, struct copy *copy)
-{
-	const struct flow_setup *s = stages->setup;
-	uint32_t insn = s->unit->accesses.v[copy->access].insn, k = 0;
-
-	if (copy->asked)
-		return copy->waits;
-	while (k < stages->ncopies && !(stages->copies[k].asked && stages->copies[k].wait_insn == copy->wait_insn))
-		k++;
-	copy->counts = k < stages->ncopies ? stages->copies[k].counts
-					   : stage_counts_all(s, copy->wait_insn, &copy->assumptions);
-	if (k < stages->ncopies)
-		copy->assumptions |= stages->copies[k].assumptions;
-	copy->waits = copy->counts &&
-			      stage_wait_renewed(s, copy->wait_insn, insn) &&
-			      stage_parity_alternates(s, copy->wait_insn, insn, copy->number.node, &stages->parities);
-	copy->asked = true;
-	return copy->waits;
-}
-
-/* False: it is not known for which stages the makers must arrive. */
-static bool find_given_up(struct giving *g)
-{
-	struct own_stages *stages = g->q->stages;
-	const struct flow_setup *s = stages->setup;
-	uint32_t met = 0, access = g->q->access;
-	bool is = true;
-
-	for (uint32_t k = 0; k < stages->ncopies; k++)
-		met += meets(s, access, stages->copies[k].access);
-	g->exact = met == 1;
-	for (uint32_t k = 0; k < stages->ncopies && is; k++) {
-		g->copy = &stages->copies[k];
-		is = !meets(s, access, g->copy->access) ||
-		     (is_waited_for(stages, &stages->copies[k]) && stages_given_up(g));
-		g->q->assumptions |= g->copy->assumptions;
-	}
-	return is;
-}
-
-/* Whoever comes to the site arrives later for each stage that the access touches: what others have told them goes on
- * from there. */
-static bool is_passed_on(struct question *q, const struct thread_set *who)
-{
-	const struct flow_setup *s = q->stages->setup;
-	struct giving g = {.q = q,
-		.makers = *who,
-		.behind = own_stage_arrives_behind(s, s->handoffs.sites[q->site].insn),
-		.is_held = true};
-
-	return find_given_up(&g) && thread_set_within(&g.lacking, &(struct thread_set){{0}});
-}
-
-/* For each stage that the access touches its threads can come to an arrive: the one that hands it over. Threads of
- * which that is not so hand it over otherwise: they must not come to the site, and what others have heard from them
- * is held back only where it is of lanes whose warp arrives, and is told to those who arrive for these stages themselves. */
-static bool is_given_up(struct question *q, uint8_t *verdict)
-{
-	struct own_stages *stages = q->stages;
-	const struct flow_setup *s = stages->setup;
-	struct given_up *kept = &stages->given_up[q->access];
-	uint32_t insn = s->unit->accesses.v[q->access].insn, before = q->assumptions;
-	struct thread_set who;
-	bool assumed;
-
-	if (!kept->asked) {
-		struct giving g = {.q = q, .behind = own_stage_arrives_behind(s, insn)};
-
-		kept->asked = true;
-		threads_run(s->unit->values, insn, &g.makers);
-		kept->is = threads_numbered(s->unit->values, &assumed);
-		q->assumptions = assumed ? ASSUME_FLAT_BLOCK : 0;
-		kept->is = kept->is && find_given_up(&g);
-		kept->lacking = g.lacking;
-		kept->warp_lacks = g.warps != 0;
-		kept->lacks = !thread_set_within(&g.lacking, &(struct thread_set){{0}});
-		kept->assumptions = q->assumptions;
-	}
-	q->assumptions = before | kept->assumptions;
-	if (!kept->is || !kept->lacks)
-		return kept->is;
-	threads_run(s->unit->values, s->handoffs.sites[q->site].insn, &who);
-	if (kept->warp_lacks || !is_passed_on(q, &who))
-		*verdict = VERDICT_HOLDS_OWN;
-	return !thread_sets_meet(&kept->lacking, &who);
-}
-
 static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, uint32_t *assumptions)
 {
 	const struct flow_setup *s = stages->setup;
@@ -576,7 +292,7 @@ static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, 
 
 	if (g->cp_async || g->st_async || g->call || g->bytes > (uint64_t)STAGE_OFFSET_MOST)
 		return VERDICT_HANDS_OVER;
-	q.mbarrier = mbarrier_of(stages, site);
+	q.mbarrier = own_stage_mbarrier(stages, site);
 	q.whole = q.mbarrier ? place_kept(stages, access) : NULL;
 	if (!q.whole)
 		return VERDICT_HANDS_OVER;
@@ -590,12 +306,12 @@ static uint8_t judge(struct own_stages *stages, uint32_t access, uint32_t site, 
 	for (uint32_t k = 0; k < stages->ncopies; k++) {
 		const struct copy *copy = &stages->copies[k];
 
-		if (meets(s, access, copy->access) &&
+		if (own_stage_meets(s, access, copy->access) &&
 			!(copy->number.node == NONE ? other_written(&q, k)
 						    : other_stage(&q, copy, &verdict)))
 			return VERDICT_HANDS_OVER;
 	}
-	if (!is_given_up(&q, &verdict))
+	if (!own_stage_given_up(&q, &verdict))
 		return VERDICT_HANDS_OVER;
 	*assumptions = q.assumptions;
 	return verdict;

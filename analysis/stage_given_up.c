@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: an access to stages of a ring, and an arrive. Out: whether the threads that make the access arrive for each of these
+ * stages too, which they must have: then that arrive hands the access over, and no other need. Invariant: a
+ * thread that lacks such an arrive is taken to hand over by any.
+ */
+#include "analysis/own_stage_private.h"
+
+#define NUMBERS_MOST 256 /* stages that an access touches */
+
+/* A stage that the access touches, and the arrives that its threads can come to. */
+struct giving {
+	struct question *q;
+	const struct copy *copy;
+	struct bits behind; /* sites */
+	struct thread_set makers, lacking; /* some of those who make it */
+	uint32_t warps; /* of which all are lacking, of some stage */
+	bool exact;  /* no other copy meets the access */
+	bool is_held; /* it is not asked again whether the makers have the stage */
+};
+
+static bool has_number(const struct stage_number *set, int64_t number)
+{
+	int64_t ahead = number - set->plus - set->lo;
+
+	return ahead >= 0 && number - set->plus <= set->hi &&
+	       (set->stride ? ahead % (int64_t)set->stride == 0 : !ahead);
+}
+
+static uint32_t warps_of(const struct thread_set *s)
+{
+	uint32_t warps = 0;
+
+	for (uint32_t t = 0; t < THREADS_MAX; t += 32)
+		warps |= (uint32_t)((uint32_t)(s->w[t / 64] >> (t & 32)) != 0) << t / 32;
+	return warps;
+}
+
+/* Which threads that make the access cannot come to an arrive for the stage. */
+static void find_lacking(struct giving *g, int64_t number)
+{
+	struct own_stages *stages = g->q->stages;
+	const struct values *vs = stages->setup->unit->values;
+	const struct handoffs *h = &stages->setup->handoffs;
+	struct thread_set more, arriving = {{0}};
+	struct stage_number arrives;
+
+	for (uint32_t i = 0; i < h->n; i++) {
+		const struct stage_place *mbarrier = bits_has(g->behind, i) ? own_stage_mbarrier(stages, i) : NULL;
+
+		if (!mbarrier || !stage_same_base(&g->copy->wait, mbarrier) ||
+			!stage_object_number(vs, mbarrier, &g->copy->wait, &arrives, &g->q->assumptions) ||
+			!has_number(&arrives, number))
+			continue;
+		threads_run(vs, h->sites[i].insn, &more);
+		thread_set_join(&arriving, &more);
+		if (thread_set_within(&g->makers, &arriving))
+			return;
+	}
+	for (uint32_t k = 0; k < THREADS_MAX / 64; k++)
+		g->lacking.w[k] |= g->makers.w[k] & ~arriving.w[k];
+	g->warps |= warps_of(&g->makers) & ~warps_of(&arriving);
+}
+
+/* Whoever makes the access has the stage there. */
+static bool is_held(struct giving *g, uint32_t node, int64_t plus)
+{
+	const struct own_stages *stages = g->q->stages;
+	const struct unit *unit = stages->setup->unit;
+	const struct stage_sum *wait = &g->copy->wait.sum;
+
+	if (g->is_held)
+		return true;
+	struct stage_ring ring = {.empty = g->copy->wait,
+		.node = node,
+		.plus = plus,
+		.exact = g->exact,
+		.parities = &g->q->stages->parities};
+	const uint32_t insn = unit->accesses.v[g->copy->access].insn;
+
+	if (!stage_object_at(unit, insn, &ring.full) || ring.full.sum.n != wait->n ||
+		(wait->n && (ring.full.sum.terms[0].node != wait->terms[0].node ||
+				    ring.full.sum.terms[0].factor != STAGE_OBJECT_BYTES)))
+		return false;
+	const uint32_t access = unit->accesses.v[g->q->access].insn;
+
+	ring.first = stage_parity_starts(stages->setup, g->copy->wait_insn, insn) &&
+		     stage_needs_those_behind(stages->setup, g->copy->wait_insn, access, &g->q->assumptions);
+	bool held = stage_is_held(stages->setup, access, &ring);
+
+	g->q->assumptions |= ring.assumptions;
+	return held;
+}
+
+/* False: it is not known which stages those are, or that they are held. */
+static bool stages_given_up(struct giving *g)
+{
+	const struct copy *copy = g->copy;
+	struct stage_number touches;
+	struct stage_stretch mine, its;
+	int64_t last, n = 0;
+
+	if (copy->number.node == NONE) {
+		find_lacking(g, 0);
+		return is_held(g, NONE, 0);
+	}
+	if (!own_stage_touched(g->q, copy, &touches, &last, &mine, &its))
+		return false;
+	for (; touches.plus <= last; touches.plus++) {
+		if (its.lo + touches.plus * copy->stride >= mine.end ||
+			its.end + touches.plus * copy->stride <= mine.lo)
+			continue;
+		if (!is_held(g, touches.node, touches.plus))
+			return false;
+		for (int64_t i = touches.lo; i <= touches.hi;
+			i += touches.stride ? (int64_t)touches.stride : 1) {
+			if (n++ == NUMBERS_MOST)
+				return false;
+			if (has_number(&copy->number, i + touches.plus))
+				find_lacking(g, i + touches.plus);
+		}
+	}
+	return true;
+}
+
+/* What its wait waits for is all that gives the stage up, in each round. */
+static bool is_waited_for(struct own_stages *stages, struct copy *copy)
+{
+	const struct flow_setup *s = stages->setup;
+	uint32_t insn = s->unit->accesses.v[copy->access].insn, k = 0;
+
+	if (copy->asked)
+		return copy->waits;
+	while (k < stages->ncopies && !(stages->copies[k].asked && stages->copies[k].wait_insn == copy->wait_insn))
+		k++;
+	copy->counts = k < stages->ncopies ? stages->copies[k].counts
+					   : stage_counts_all(s, copy->wait_insn, &copy->assumptions);
+	if (k < stages->ncopies)
+		copy->assumptions |= stages->copies[k].assumptions;
+	copy->waits = copy->counts &&
+			      stage_wait_renewed(s, copy->wait_insn, insn) &&
+			      stage_parity_alternates(s, copy->wait_insn, insn, copy->number.node, &stages->parities);
+	copy->asked = true;
+	return copy->waits;
+}
+
+/* False: it is not known for which stages the makers must arrive. */
+static bool find_given_up(struct giving *g)
+{
+	struct own_stages *stages = g->q->stages;
+	const struct flow_setup *s = stages->setup;
+	uint32_t met = 0, access = g->q->access;
+	bool is = true;
+
+	for (uint32_t k = 0; k < stages->ncopies; k++)
+		met += own_stage_meets(s, access, stages->copies[k].access);
+	g->exact = met == 1;
+	for (uint32_t k = 0; k < stages->ncopies && is; k++) {
+		g->copy = &stages->copies[k];
+		is = !own_stage_meets(s, access, g->copy->access) ||
+		     (is_waited_for(stages, &stages->copies[k]) && stages_given_up(g));
+		g->q->assumptions |= g->copy->assumptions;
+	}
+	return is;
+}
+
+/* Whoever comes to the site arrives later for each stage that the access touches: what others have told them goes on
+ * from there. */
+static bool is_passed_on(struct question *q, const struct thread_set *who)
+{
+	const struct flow_setup *s = q->stages->setup;
+	struct giving g = {.q = q,
+		.makers = *who,
+		.behind = own_stage_arrives_behind(s, s->handoffs.sites[q->site].insn),
+		.is_held = true};
+
+	return find_given_up(&g) && thread_set_within(&g.lacking, &(struct thread_set){{0}});
+}
+
+bool own_stage_given_up(struct question *q, uint8_t *verdict)
+{
+	struct own_stages *stages = q->stages;
+	const struct flow_setup *s = stages->setup;
+	struct given_up *kept = &stages->given_up[q->access];
+	uint32_t insn = s->unit->accesses.v[q->access].insn, before = q->assumptions;
+	struct thread_set who;
+	bool assumed;
+
+	if (!kept->asked) {
+		struct giving g = {.q = q, .behind = own_stage_arrives_behind(s, insn)};
+
+		kept->asked = true;
+		threads_run(s->unit->values, insn, &g.makers);
+		kept->is = threads_numbered(s->unit->values, &assumed);
+		q->assumptions = assumed ? ASSUME_FLAT_BLOCK : 0;
+		kept->is = kept->is && find_given_up(&g);
+		kept->lacking = g.lacking;
+		kept->warp_lacks = g.warps != 0;
+		kept->lacks = !thread_set_within(&g.lacking, &(struct thread_set){{0}});
+		kept->assumptions = q->assumptions;
+	}
+	q->assumptions = before | kept->assumptions;
+	if (!kept->is || !kept->lacks)
+		return kept->is;
+	threads_run(s->unit->values, s->handoffs.sites[q->site].insn, &who);
+	if (kept->warp_lacks || !is_passed_on(q, &who))
+		*verdict = VERDICT_HOLDS_OWN;
+	return !thread_sets_meet(&kept->lacking, &who);
+}
