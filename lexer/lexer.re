@@ -8,6 +8,7 @@
  */
 #include "lexer/lexer.h"
 #include "lexer/numbered_name.h"
+#include "lexer/plain_numbers.h"
 #include "parser/ptx.tab.h"
 #include "parser/words.h"
 
@@ -511,6 +512,8 @@ static const char *scan_numbers(struct lexer *lx)
 	number:
 		if (behind_comma != (last != NULL) || (*p != ',' && *p != '}'))
 			break;
+		if (*p == ',' && lx->nnumbers % 64 == 0)
+			p = plain_numbers_pass(p, lx->end, &lx->nnumbers);
 	}
 	return last && last > lx->limit ? NULL : last;
 }

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/rules.h"
 #include "base/source.h"
+#include "lexer/plain_numbers.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -181,6 +182,54 @@ static void test_names_of_labels_are_equal_iff_texts_are(void **state)
 	names_free(names);
 }
 
+/* How many numbers stand in `, 12,0, 7` from p up to the comma q; NONE: it is something else. */
+static uint32_t plain_numbers_between(const char *p, const char *q)
+{
+	uint32_t n = 0;
+
+	for (; p < q; n++) {
+		const char *number = p + 1 + (p[1] == ' ');
+		size_t size = strspn(number, "0123456789");
+
+		if (*p != ',' || size == 0 || (*number == '0' && size > 1))
+			return NONE;
+		p = number + size;
+	}
+	return p == q && *p == ',' ? n : NONE;
+}
+
+static void test_plain_numbers(void **state)
+{
+	enum { SIZE = 1200 };
+	char text[SIZE + 32];
+	uint64_t seed = 3;
+
+	(void)state;
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint32_t n = (uint32_t)sprintf(text, "12"), wrong = SIZE, numbers = 5;
+
+		while (n < SIZE)
+			n += (uint32_t)sprintf(text + n, next_random(&seed) % 4 ? ", %u" : ",%u",
+				next_random(&seed) % (next_random(&seed) % 2 ? 3000000000u : 12));
+		if (i % 4) {
+			wrong = 2 + next_random(&seed) % (SIZE - 2);
+			text[wrong] = "0019, ,\n-}x\x01/:\xff\xb0"[next_random(&seed) % 16];
+		}
+		const char *begin = text + 2, *end = text + next_random(&seed) % (n - 2) + 2;
+
+		if (*begin != ',')
+			continue;
+		const char *q = plain_numbers_pass(begin, end, &numbers);
+
+		assert_true(q == begin || q < end);
+		assert_int_equal(numbers - 5, plain_numbers_between(begin, q));
+		if (end - begin >= 1024 && wrong > 300)
+			assert_true(q > begin);
+		if (i % 4 == 0 && end - q > 300)
+			fail_msg("%d bytes left of a plain table", (int)(end - q));
+	}
+}
+
 static void test_names_marks_are_forgotten(void **state)
 {
 	struct names *names = names_new();
@@ -333,6 +382,7 @@ int main(void)
 		cmocka_unit_test(test_source_reads_pipes_and_empty_files),
 		cmocka_unit_test(test_names_are_equal_iff_texts_are),
 		cmocka_unit_test(test_names_of_labels_are_equal_iff_texts_are),
+		cmocka_unit_test(test_plain_numbers),
 		cmocka_unit_test(test_names_marks_are_forgotten),
 		cmocka_unit_test(test_bits),
 		cmocka_unit_test(test_agenda_goes_up_and_round),
