@@ -46,7 +46,8 @@ static bool last_parts(const struct unit *unit, uint32_t b, bool letter)
 	if (insn->op == OP_brx) {
 		const struct operand *index = insn_operand(unit->fn, insn, 0);
 
-		return !index || !same(unit->values, last, index);
+		return !index || !same(unit->values, last, index) ||
+		       (insn->guard != NONE && !same(unit->values, last, &guard));
 	}
 	if (insn->guard == NONE || value_parts_unseen(&unit->cfg, b))
 		return value_parts_unseen(&unit->cfg, b);
@@ -261,6 +262,7 @@ static bool stays_away(const struct walk *w, uint32_t b, uint32_t arm, uint32_t 
 	struct operand guard = {.kind = OPERAND_REG, .id = unit->fn->insns[last].guard};
 
 	return guard.id != NONE && !value_parts_unseen(&unit->cfg, b) &&
+	       unit->fn->insns[last].op != OP_brx &&
 	       value_number_invariant(unit->values, value_number(unit->values, last, &guard)) &&
 	       unit->cfg.blocks[s].pred.n == 1 &&
 	       cfg_dominates(&unit->cfg, s, unit->cfg.block_of[w->group->insns[site]]);

@@ -25,8 +25,8 @@ struct divergence {
 	bool *meets;	    /* by block: holds a barrier of all threads */
 	uint32_t *walk;	    /* stack of skew() */
 	uint32_t *stack, depth;
-	uint32_t *branch_of;   /* by node: first block whose branch tests it, or NONE */
-	uint32_t *next_branch; /* by block */
+	uint32_t *branch_of;   /* by node: first test of it that ends a block, or NONE: twice the block, */
+	uint32_t *next_branch; /* by test;                     and one more for the index of brx.idx */
 	uint32_t *first_phi;   /* by block: first phi node, or NONE */
 	uint32_t *next_phi;    /* by node */
 	uint32_t *label;       /* by block, valid where stamp is current: an arm of the branch, or a
@@ -314,7 +314,7 @@ static void init(struct divergence *d)
 	d->stack = ARENA_NEW(d->arena, uint32_t, vs->nsolved + 1);
 	d->branch_of = ARENA_NEW(d->arena, uint32_t, vs->nsolved + 1);
 	d->next_phi = ARENA_NEW(d->arena, uint32_t, vs->nsolved + 1);
-	d->next_branch = ARENA_NEW(d->arena, uint32_t, nb + 1);
+	d->next_branch = ARENA_NEW(d->arena, uint32_t, 2 * nb + 1);
 	d->first_phi = ARENA_NEW(d->arena, uint32_t, nb + 1);
 	d->label = ARENA_NEW(d->arena, uint32_t, nb + 1);
 	d->stamp = ARENA_NEW(d->arena, uint32_t, nb + 1);
@@ -336,21 +336,6 @@ static void init(struct divergence *d)
 	}
 }
 
-/* The node that decides where a block goes on, or NONE. */
-static uint32_t decider(const struct values *vs, uint32_t block)
-{
-	const struct block *b = &vs->cfg->blocks[block];
-
-	if (!b->count || b->succ.n < 2)
-		return NONE;
-	uint32_t last = b->first + b->count - 1;
-	const struct insn *insn = &vs->fn->insns[last];
-	const struct operand *o = insn_operand(vs->fn, insn, 0);
-
-	if (insn->op == OP_brx && o && o->kind == OPERAND_REG)
-		return vs->ssa.node_of[o - vs->fn->operands];
-	return insn->guard == NONE ? NONE : vs->ssa.guard_of[last];
-}
 
 bool value_parts_unseen(const struct cfg *cfg, uint32_t block)
 {
@@ -370,8 +355,8 @@ static void flow_on(struct divergence *d, uint32_t node)
 
 	for (uint32_t u = vs->user_at[node]; u < vs->user_at[node + 1]; u++)
 		add(d, vs->users[u]);
-	for (uint32_t b = d->branch_of[node]; b != NONE; b = d->next_branch[b])
-		split_at(d, b);
+	for (uint32_t test = d->branch_of[node]; test != NONE; test = d->next_branch[test])
+		split_at(d, test / 2);
 }
 
 /* Guarded definitions and, if there are no races, loads that were sources. */
@@ -429,17 +414,32 @@ static void spread(struct divergence *d)
 	}
 }
 
+static void add_test(struct divergence *d, uint32_t test, uint32_t node)
+{
+	if (node == NONE || node >= d->vs->nsolved)
+		return;
+	d->next_branch[test] = d->branch_of[node];
+	d->branch_of[node] = test;
+}
+
+/* What decides where blocks go on: the guard, of brx.idx the index too. */
 static void find_branches(struct divergence *d)
 {
 	const struct values *vs = d->vs;
 
-	for (uint32_t b = 0; b < vs->cfg->n; b++) {
-		uint32_t node = decider(vs, b);
+	for (uint32_t k = 0; k < vs->cfg->n; k++) {
+		const struct block *b = &vs->cfg->blocks[k];
 
-		if (node == NONE || node >= vs->nsolved)
+		if (!b->count || b->succ.n < 2)
 			continue;
-		d->next_branch[b] = d->branch_of[node];
-		d->branch_of[node] = b;
+		uint32_t last = b->first + b->count - 1;
+		const struct insn *insn = &vs->fn->insns[last];
+		const struct operand *o = insn_operand(vs->fn, insn, 0);
+
+		if (insn->guard != NONE)
+			add_test(d, 2 * k, vs->ssa.guard_of[last]);
+		if (insn->op == OP_brx && o && o->kind == OPERAND_REG)
+			add_test(d, 2 * k + 1, vs->ssa.node_of[o - vs->fn->operands]);
 	}
 }
 
