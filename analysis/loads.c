@@ -211,20 +211,24 @@ static bool is_conditional(const struct insn *branch)
 	return branch->guard != NONE || branch->op == OP_brx;
 }
 
+static bool is_branch(const struct loads *l, uint32_t i)
+{
+	return l->unit->effects[i]->is_branch || branch_returns(l->unit, i);
+}
+
 static enum branch_length length_of(struct loads *l, uint32_t branch)
 {
 	enum branch_length *length = &l->branches[l->unit->cfg.block_of[branch]];
 
 	if (*length == BRANCH_NOT_ASKED)
-		*length = l->unit->fn->insns[branch].op == OP_brx ? BRANCH_LONG
-								  : branch_length(l->unit, branch);
+		*length = branch_length(l->unit, branch);
 	return *length;
 }
 
 /* What the ways of a branch write hangs on what decides it, and no use of a register says so. */
 static bool decides_values(struct loads *l, uint32_t i)
 {
-	return l->unit->effects[i]->is_branch && is_conditional(&l->unit->fn->insns[i]) &&
+	return is_branch(l, i) && is_conditional(&l->unit->fn->insns[i]) &&
 	       length_of(l, i) == BRANCH_SHORT;
 }
 
@@ -235,7 +239,7 @@ static bool is_anchor(struct loads *l, uint32_t i)
 	const struct insn *insn = &unit->fn->insns[i];
 	const struct effect *e = unit->effects[i];
 
-	if (e->is_branch)
+	if (is_branch(l, i))
 		return is_conditional(insn) && length_of(l, i) == BRANCH_LONG;
 	if (e->is_exit)
 		return insn->guard != NONE;

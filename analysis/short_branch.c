@@ -3,8 +3,8 @@
  * In: a branch. Out: whether all ways from it meet again with nothing between but a little arithmetic. Such ways
  * the assembler runs one after the other under predicates, and then the arithmetic, with what it waits for, may move
  * below a hand-off that stands behind the meeting (row F3 of evidence.md; ptxas 13.0 does so with up to some ten
- * instructions). Invariant: what keeps its place among hand-offs (memory, barriers, calls, exits) and loops
- * are never called short.
+ * instructions). A function of the module may stand in the place of its call. Invariant: what keeps its place
+ * among hand-offs (memory, barriers, other calls, exits), loops and tables are never called short.
  */
 #include "analysis/short_branch.h"
 
@@ -17,9 +17,26 @@ struct region {
 	uint32_t blocks[BLOCKS_MOST], n, ninsns;
 };
 
-static bool keeps_its_place(const struct effect *e)
+bool branch_returns(const struct unit *unit, uint32_t insn)
 {
-	if (!e->known || e->sync != SYNC_NONE || e->fence != FENCE_NONE || e->is_call || e->is_exit)
+	return unit->fn->insns[insn].op == OP_ret && !unit->cfg.blocks[unit->cfg.block_of[insn]].exits;
+}
+
+/* A call that goes on in one function of the module. */
+static bool is_entered(const struct unit *unit, const struct block *block, uint32_t insn)
+{
+	return insn == block->first + block->count - 1 && !block->recurses && block->succ.n == 1 &&
+	       unit->cfg.blocks[block->succ.v[0]].first != insn + 1;
+}
+
+static bool keeps_its_place(const struct unit *unit, const struct block *block, uint32_t insn)
+{
+	const struct effect *e = unit->effects[insn];
+
+	if (e->is_call)
+		return !is_entered(unit, block, insn);
+	if (!e->known || e->sync != SYNC_NONE || e->fence != FENCE_NONE ||
+		(e->is_exit && !branch_returns(unit, insn)))
 		return true;
 	for (uint8_t t = 0; t < e->ntouches; t++)
 		if (e->touches[t].spaces & ~(SPACE_CONST | SPACE_PARAM))
@@ -49,13 +66,22 @@ static bool go_on(struct region *r, uint32_t b)
 	return true;
 }
 
+/* brx.idx with several targets. */
+static bool is_table(const struct unit *unit, uint32_t insn)
+{
+	const struct insn *i = &unit->fn->insns[insn];
+
+	return i->op == OP_brx &&
+	       unit->cfg.blocks[unit->cfg.block_of[insn]].succ.n > (i->guard == NONE ? 1 : 2);
+}
+
 enum branch_length branch_length(const struct unit *unit, uint32_t insn)
 {
 	uint32_t from = unit->cfg.block_of[insn];
 	struct region r = {.unit = unit, .end = unit->cfg.blocks[from].ipdom};
 	bool empty = true;
 
-	if (r.end == NONE || !go_on(&r, from))
+	if (r.end == NONE || is_table(unit, insn) || !go_on(&r, from))
 		return BRANCH_LONG;
 	for (uint32_t k = 0; k < r.n; k++) {
 		const struct block *block = &unit->cfg.blocks[r.blocks[k]];
@@ -64,7 +90,7 @@ enum branch_length branch_length(const struct unit *unit, uint32_t insn)
 		if (r.ninsns > INSNS_MOST || block->exits || !go_on(&r, r.blocks[k]))
 			return BRANCH_LONG;
 		for (uint32_t i = block->first; i < block->first + block->count; i++) {
-			if (keeps_its_place(unit->effects[i]))
+			if (keeps_its_place(unit, block, i) || is_table(unit, i))
 				return BRANCH_LONG;
 			empty &= unit->effects[i]->is_branch;
 		}

@@ -11,5 +11,8 @@ enum branch_length {
 	BRANCH_LONG   /* or more */
 };
 
-/* Of a branch with more than one way. */
+/* A `ret' of a callee: it goes on behind the call. */
+bool branch_returns(const struct unit *, uint32_t insn);
+
+/* Of a branch, or a `ret' of a callee. */
 enum branch_length branch_length(const struct unit *, uint32_t insn);
