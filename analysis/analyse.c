@@ -132,6 +132,28 @@ static void drop_unwanted(struct run *run)
 	run->flow.nedges = kept;
 }
 
+struct wanted {
+	const struct unit *unit;
+	struct edge_index known;
+};
+
+static bool is_wanted_and_new(const void *data, const struct edge *edge)
+{
+	const struct wanted *w = data;
+
+	return edge_wanted(w->unit->options, edge) && edge_index_is_new(&w->known, edge);
+}
+
+/* Whether some load that counts as complete would be an edge else (spec 4: what rules an edge out is named). */
+static void name_complete_loads(struct run *run)
+{
+	struct wanted w = {.unit = &run->unit};
+
+	edge_index_build(run->flow.edges, run->flow.nedges, run->unit.arena, &w.known);
+	if (flow_open_loads_show(run->view.setup, is_wanted_and_new, &w))
+		run->flow.assumptions |= ASSUME_CONSUMED_LOADS;
+}
+
 static void obey_ignores(struct run *run)
 {
 	if (!run->hints.nuses)
@@ -167,6 +189,8 @@ static void solve(struct run *run, struct kernel_result *result)
 	flow_solve(run->view.setup, NULL, &run->flow);
 	run->view.solved = true;
 	drop_unwanted(run);
+	if (!run->flow.incomplete)
+		name_complete_loads(run);
 	audits = wants_audit(unit, result) && !run->flow.incomplete;
 	plans = wants_plan(run, result) && !run->flow.incomplete;
 	if (audits || plans)

@@ -88,6 +88,9 @@ void flow_solve_taken(struct flow_setup *, const uint8_t *existing, const uint32
 typedef bool flow_question(const void *, const struct edge *);
 bool flow_taken_shows(struct flow_setup *, const uint8_t *existing, const uint32_t *insns, uint32_t n,
 	flow_question *, const void *);
+/* Tells whether there is such an edge where no load is complete by what uses its value; so it is said where that
+ * cannot be looked at. The latest run is the first one, with the fences of the text. */
+bool flow_open_loads_show(struct flow_setup *, flow_question *, const void *);
 /* Makes that the latest run, FENCED forms that only these fences put there included: they meet nothing
  * that was not met before. `existing` is looked at by later calls. False: out of budget. */
 bool flow_leave_taken(struct flow_setup *, const uint8_t *existing, const uint32_t *insns, uint32_t n);

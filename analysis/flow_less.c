@@ -233,6 +233,41 @@ bool flow_taken_shows(struct flow_setup *s, const uint8_t *existing, const uint3
 	return shows;
 }
 
+static bool marks_completions(struct flow_setup *s)
+{
+	bool any = false;
+
+	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {
+		bool here = false;
+
+		for (uint32_t e = flow_first(s, b); e < flow_end(s, b); e++)
+			here |= s->events[e].kind == EVENT_COMPLETE;
+		if (here)
+			flow_mark_dirty(s, b);
+		any |= here;
+	}
+	return any;
+}
+
+bool flow_open_loads_show(struct flow_setup *s, flow_question *asked, const void *data)
+{
+	bool brief = s->brief;
+
+	if (s->trivial || s->too_large || !s->complete)
+		return false;
+	if (!flow_can_lose(s))
+		return true;
+	if (!marks_completions(s))
+		return false;
+	save(s);
+	s->brief = s->loads_stay_open = true;
+	bool shows = run_until(s, asked, data);
+
+	s->loads_stay_open = false;
+	s->brief = brief;
+	return shows;
+}
+
 bool flow_leave_taken(
 	struct flow_setup *s, const uint8_t *existing, const uint32_t *insns, uint32_t n)
 {

@@ -140,6 +140,7 @@ struct flow_setup {
 	uint32_t *merged_of;
 	const uint8_t *existing;
 	bool brief, own_only;     /* see fence_view */
+	bool loads_stay_open;     /* no load is complete: see flow_open_loads_show() */
 	uint32_t led;             /* enum assumption bits under which a leader's fence has settled something for others */
 	struct edge *brief_edges; /* of the latest brief run: used again by the next one */
 	uint32_t brief_cap;

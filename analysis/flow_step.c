@@ -312,7 +312,8 @@ void flow_step(struct flow_setup *s, uint32_t number, bool solving, const struct
 		visitor->before(visitor->data, number);
 	switch ((enum event_kind)e->kind) {
 	case EVENT_COMPLETE:
-		complete(s, s->complete[e->insn]);
+		if (!s->loads_stay_open)
+			complete(s, s->complete[e->insn]);
 		break;
 	case EVENT_PLACED:
 		do_fence(s, (enum fence_kind)e->fence, true, NO_LITERAL, e->insn);

@@ -102,19 +102,26 @@ struct own_stages *own_stages_find(const struct flow_setup *setup)
 /* ---- the access is pending, and its stage is no longer in the register ---- */
 
 /* Whenever the access is pending at the site, the node holds what it held at the access. */
-static bool same_round(struct own_stages *stages, uint32_t access, uint32_t site, uint32_t node)
+static bool same_round(struct question *q, uint32_t node)
 {
-	const struct flow_setup *s = stages->setup;
+	const struct flow_setup *s = q->stages->setup;
+	uint32_t site = q->site;
 	const struct node *def = &s->unit->values->ssa.nodes[node];
 	uint32_t block = s->handoffs.sites[site].block, insn = s->handoffs.sites[site].insn;
-	struct walked *walked = &stages->walked[access];
+	struct walked *walked = &q->stages->walked[q->access];
 
 	if (!cfg_dominates(&s->unit->cfg, def->block, block) ||
 		(def->kind == NODE_DEF && def->block == block && def->insn >= insn))
 		return false;
 	if (!walked->sites.words || walked->node != node)
-		*walked = (struct walked){node, own_stage_left(s, access, node)};
-	return !bits_has(walked->sites, site);
+		*walked = (struct walked){node, own_stage_left(s, q->access, node, false), {0}};
+	if (bits_has(walked->sites, site))
+		return false;
+	if (s->complete && !walked->by_letter.words)
+		walked->by_letter = own_stage_left(s, q->access, node, true);
+	if (s->complete && bits_has(walked->by_letter, site))
+		q->assumptions |= ASSUME_CONSUMED_LOADS;
+	return true;
 }
 
 /* ---- verdicts ---- */
@@ -213,7 +220,7 @@ static bool other_stage(struct question *q, const struct copy *copy, uint8_t *ve
 			stage_numbers_differ(&touches, &arrives))
 			continue;
 		if (!stage_numbers_differ_now(vs, &touches, &arrives, &root, &q->assumptions) ||
-			!same_round(q->stages, q->access, q->site, root))
+			!same_round(q, root))
 			return false;
 		*verdict = VERDICT_HOLDS_OWN;
 	}

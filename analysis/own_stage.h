@@ -24,8 +24,9 @@ bool stage_wait_renewed(const struct flow_setup *, uint32_t wait, uint32_t insn)
 /* stage_count.c: a phase of the mbarrier that the wait names does not end before all have arrived, for all that can
  * be counted. Adds the assumptions that keep other mbarriers apart from it. */
 bool stage_counts_all(const struct flow_setup *, uint32_t wait, uint32_t *assumptions);
-/* stage_walk.c: the sites at which the access may be pending though the node has been defined again since. */
-struct bits own_stage_left(const struct flow_setup *, uint32_t access, uint32_t node);
+/* stage_walk.c: the sites at which the access may be pending though the node has been defined again since; `letter`:
+ * a load too whose value has been used. */
+struct bits own_stage_left(const struct flow_setup *, uint32_t access, uint32_t node, bool letter);
 /* stage_walk.c: the arrives on mbarriers that control can come to from an instruction. */
 struct bits own_stage_arrives_behind(const struct flow_setup *, uint32_t insn);
 struct stage_parities { /* by site: the latest answer */

@@ -36,6 +36,7 @@ struct held { /* what an arrive does not hand over: facts; filled on demand */
 struct walked { /* from one access: sites reached behind a new definition of `node` with the access still pending */
 	uint32_t node;
 	struct bits sites;
+	struct bits by_letter; /* the same where no use of its value completes a load; no words: not asked */
 };
 
 struct kept { /* an address that was asked for */

@@ -10,7 +10,7 @@
 
 static bool completes(const struct flow_setup *s, const struct event *event, uint32_t access)
 {
-	if (event->kind != EVENT_COMPLETE)
+	if (event->kind != EVENT_COMPLETE || access == NONE)
 		return false;
 	struct ids loads = s->complete[event->insn];
 
@@ -20,7 +20,7 @@ static bool completes(const struct flow_setup *s, const struct event *event, uin
 	return false;
 }
 
-/* Along the events of a block from `from` on: false, the access is complete before its end. */
+/* Along the events of a block from `from` on: false, the access (NONE: none that ever is) is complete before its end. */
 static bool stays_pending(const struct flow_setup *s, uint32_t access, uint32_t block,
 	uint32_t from, uint32_t redefined, bool *stale, struct bits sites)
 {
@@ -55,7 +55,7 @@ static void walk_to(struct walking *w, uint32_t block, bool stale)
 	w->todo[w->n++] = block * 2 + stale;
 }
 
-struct bits own_stage_left(const struct flow_setup *s, uint32_t access, uint32_t node)
+struct bits own_stage_left(const struct flow_setup *s, uint32_t access, uint32_t node, bool letter)
 {
 	const struct cfg *cfg = &s->unit->cfg;
 	const struct node *def = &s->unit->values->ssa.nodes[node];
@@ -74,7 +74,7 @@ struct bits own_stage_left(const struct flow_setup *s, uint32_t access, uint32_t
 		uint32_t block = next == NONE ? cfg->block_of[insn] : next / 2;
 		bool stale = next != NONE && next & 1;
 
-		if (!stays_pending(s, access, block, next == NONE ? insn : NONE,
+		if (!stays_pending(s, letter ? NONE : access, block, next == NONE ? insn : NONE,
 			    block == redefined_in ? def->insn : NONE, &stale, sites))
 			continue;
 		for (uint32_t i = 0; i < cfg->blocks[block].succ.n; i++) {

@@ -196,3 +196,11 @@ $ fencepost --check inline.ptx | grep -c '^inline.ptx.*error'
 A pair that may meet in one space is ruled out in another one, and the assumption is named all the same.
 $ fencepost --check -q --calls=worst --fail-on=none --format=json generic.ptx | grep -o '"assumptions":[^}]*'
 1 "assumptions":["param-global"]
+So is that a load is complete by what uses its value; where a fence stands behind it anyway, nothing rests on that.
+$ fencepost --check consumed.ptx | grep 'rests on'
+1        = rests on: consumed-loads
+$ fencepost --check consumed.ptx --assume=none | tail -1
+1 fencepost: 1 error in 1 kernel of 1 file (verdicts: 1 findings)
+$ sed 's/.*mbarrier.arrive.shared.*/fence.proxy.async; &/' consumed.ptx | fencepost --check - | grep -c 'rests on'
+1 0
+= 1
