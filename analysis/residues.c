@@ -5,9 +5,8 @@
  * alone, and registers whose set has a stride of a multiple of 2^k. A stage of a ring is such a
  * multiple, so nothing need be known of it.
  */
-#include "analysis/residues.h"
+#include "analysis/residues_private.h"
 
-#define DEPTH_MOST 24
 #define FUEL 400
 #define RESIDUES_MOST 512
 
@@ -16,25 +15,6 @@ struct look {
 	uint32_t variable, tid, fuel, assumptions;
 	bool cut; /* it ended for want of depth or fuel */
 };
-
-/* Of the parts a and b; what is none of these is not known. */
-enum form {
-	FORM_NONE,
-	FORM_SAME, /* a */
-	FORM_ADD,
-	FORM_SUB,
-	FORM_AND,
-	FORM_OR,
-	FORM_XOR,
-	FORM_MULTIPLE, /* factor * a */
-	FORM_MULTIPLE_ADD, /* factor * a + b */
-	FORM_JOIN /* a phi */
-};
-
-static uint32_t fewer(const struct residue *a, const struct residue *b)
-{
-	return a->bits < b->bits ? a->bits : b->bits;
-}
 
 /* ---- how low bits follow ---- */
 
@@ -188,34 +168,16 @@ static struct residue part_bits(struct look *l, const struct residue_part *part,
 	return residue_modulo(r.value + part->plus, r.bits);
 }
 
-static struct residue multiple(struct look *l, const struct residue_form *f, uint32_t depth)
-{
-	struct residue x = part_bits(l, &f->a, depth);
-
-	if (!f->factor)
-		return residue_modulo(0, 64);
-	return residue_modulo(x.value * f->factor, x.bits + (uint32_t)__builtin_ctzll(f->factor));
-}
-
-/* The low bits of a result follow from low bits of the sources. */
 static struct residue definition_bits(struct look *l, const struct residue_form *f, uint32_t depth)
 {
-	struct residue x, y;
+	struct residue x, y = residue_unknown;
 
 	if (f->kind == FORM_NONE)
 		return residue_unknown;
-	if (f->kind == FORM_MULTIPLE)
-		return multiple(l, f, depth);
-	x = f->kind == FORM_MULTIPLE_ADD ? multiple(l, f, depth) : part_bits(l, &f->a, depth);
-	if (f->kind == FORM_SAME)
-		return x;
-	y = part_bits(l, &f->b, depth);
-	return residue_modulo(f->kind == FORM_SUB   ? x.value - y.value
-			      : f->kind == FORM_AND ? x.value & y.value
-			      : f->kind == FORM_OR  ? x.value | y.value
-			      : f->kind == FORM_XOR ? x.value ^ y.value
-						    : x.value + y.value,
-		fewer(&x, &y));
+	x = part_bits(l, &f->a, depth);
+	if (residue_has_two_parts(f))
+		y = part_bits(l, &f->b, depth);
+	return residue_combined(f, x, y);
 }
 
 /* What all ways into a phi agree about. One that comes back to the phi runs out of depth: nothing
@@ -227,13 +189,8 @@ static struct residue joined(struct look *l, const struct node *n, uint32_t dept
 
 	for (uint32_t k = 0; k < vs->cfg->blocks[n->block].pred.n; k++) {
 		struct residue way = register_bits(l, vs->ssa.inputs[n->input + k], depth);
-		uint64_t apart = k ? all.value ^ way.value : 0;
 
-		if (k && all.bits < way.bits)
-			way.bits = all.bits;
-		if (apart && (uint32_t)__builtin_ctzll(apart) < way.bits)
-			way.bits = (uint32_t)__builtin_ctzll(apart);
-		all = way;
+		all = k ? residue_common(all, way) : way;
 		if (!all.bits)
 			return residue_unknown;
 	}
@@ -246,12 +203,8 @@ static struct residue node_bits_of(
 	struct residue r = f->kind == FORM_JOIN ? joined(l, &l->vs->ssa.nodes[node], depth - 1)
 						: definition_bits(l, f, depth - 1);
 
-	if (r.bits > f->most)
-		r.bits = f->most;
 	l->assumptions |= f->set_assumptions;
-	if (f->set.bits > r.bits)
-		r = f->set;
-	return residue_modulo(r.value, r.bits < f->width ? r.bits : f->width);
+	return residue_bounded(f, r);
 }
 
 struct residues *residues_of(struct values *vs, uint32_t node)
@@ -293,12 +246,6 @@ static bool whole_number(const struct look *l, const struct residue_form *f, uin
 	return false;
 }
 
-static void keep(struct residues *kept, uint32_t tid, struct residue r)
-{
-	kept->v[tid] = r;
-	thread_set_add(&kept->asked, tid);
-}
-
 /* A register; what is found is kept, unless it was not looked at to the end. */
 static struct residue register_bits(struct look *l, uint32_t node, uint32_t depth)
 {
@@ -306,8 +253,7 @@ static struct residue register_bits(struct look *l, uint32_t node, uint32_t dept
 	struct residue_form form;
 	struct residue r;
 
-	if (node >= vs->nsolved ||
-		(vs->at[node].base == BASE_SYMBOL && vs->at[node].id != l->variable))
+	if (node >= vs->nsolved || !residue_is_in(vs, node, l->variable))
 		return residue_unknown;
 	if (!depth || !l->fuel) {
 		l->cut = true;
@@ -329,13 +275,13 @@ static struct residue register_bits(struct look *l, uint32_t node, uint32_t dept
 	l->cut = false;
 	/* what comes around a loop finds what is certain of the phi */
 	if (kept && f->kind == FORM_JOIN) {
-		keep(kept, l->tid, f->set);
+		residues_keep(kept, l->tid, f->set);
 		kept->assumptions |= f->set_assumptions;
 	}
 	if (!whole_number(l, f, node, kept, &r))
 		r = node_bits_of(l, f, node, depth);
 	if (kept && (!l->cut || thread_set_has(&kept->asked, l->tid))) {
-		keep(kept, l->tid, r);
+		residues_keep(kept, l->tid, r);
 		kept->assumptions |= l->assumptions;
 	}
 	l->assumptions |= assumptions;
@@ -347,7 +293,7 @@ struct residue residue_of_node(
 	struct values *vs, uint32_t variable, uint32_t tid, uint32_t node, uint32_t *assumptions)
 {
 	struct look l = {.vs = vs, .variable = variable, .tid = tid, .fuel = FUEL};
-	struct residue r = register_bits(&l, node, DEPTH_MOST);
+	struct residue r = register_bits(&l, node, RESIDUE_DEPTH_MOST);
 
 	*assumptions |= l.assumptions;
 	return r;
@@ -358,7 +304,7 @@ struct residue residue_of(struct values *vs, uint32_t variable, uint32_t tid,
 {
 	struct look l = {.vs = vs, .variable = variable, .tid = tid, .fuel = FUEL};
 	struct residue_part part = part_of(vs, o);
-	struct residue r = part_bits(&l, &part, DEPTH_MOST);
+	struct residue r = part_bits(&l, &part, RESIDUE_DEPTH_MOST);
 
 	*assumptions |= l.assumptions;
 	return r;

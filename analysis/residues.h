@@ -22,7 +22,7 @@ struct residue_part { /* a register or a number, from which low bits follow */
 
 /* How the low bits of a register follow, in any thread. */
 struct residue_form {
-	uint8_t kind;	  /* see residues.c */
+	uint8_t kind;	  /* see residues_private.h */
 	uint8_t most;	  /* so many bits at most do */
 	uint8_t width;	  /* of the register */
 	bool is_address;
@@ -52,6 +52,8 @@ static inline struct residue residue_modulo(uint64_t value, uint32_t bits)
 
 /* What is kept of a register; NULL: too much is kept already. */
 struct residues *residues_of(struct values *, uint32_t node);
+/* Finds what residue_of_node() is asked about many threads, for all of them at once. What is not found so is left to it. */
+void residues_fill(struct values *, uint32_t variable, uint32_t node, const struct thread_set *);
 /* A register, or an operand that is a register, a number or a variable with or without a constant behind it, in a
  * thread. Of addresses those in `variable` alone are known. Adds the assumptions. */
 struct residue residue_of_node(

@@ -55,19 +55,6 @@ struct kstep {
 	uint32_t met; /* the thread that was found to meet it last; THREADS_MAX: none yet */
 };
 
-/* The first thread of the set from `tid` on, or THREADS_MAX. */
-static uint32_t next_thread(const struct thread_set *s, uint32_t tid)
-{
-	while (tid < THREADS_MAX) {
-		uint64_t rest = s->w[tid / 64] >> (tid % 64);
-
-		if (rest)
-			return tid + (uint32_t)__builtin_ctzll(rest);
-		tid = (tid / 64 + 1) * 64;
-	}
-	return THREADS_MAX;
-}
-
 /* The last thread of the set, or THREADS_MAX. */
 static uint32_t last_thread(const struct thread_set *s)
 {
@@ -112,12 +99,20 @@ static struct residue address_of(
 	return residue_modulo(r.value + (uint64_t)f->at->imm, r.bits);
 }
 
+/* All threads will be asked about. */
+static void fill(struct values *vs, const struct access *g, const struct footprint *f)
+{
+	if (f->node != NONE)
+		residues_fill(vs, g->address.id, f->node, &f->who);
+}
+
 static uint32_t bits_of_all(struct values *vs, const struct access *g, struct footprint *f)
 {
 	uint32_t bits = BITS_MOST;
 
-	for (uint32_t tid = next_thread(&f->who, 0); tid < THREADS_MAX && bits >= PATTERN_LOG;
-		tid = next_thread(&f->who, tid + 1)) {
+	fill(vs, g, f);
+	for (uint32_t tid = thread_set_next(&f->who, 0); tid < THREADS_MAX && bits >= PATTERN_LOG;
+		tid = thread_set_next(&f->who, tid + 1)) {
 		struct residue at = address_of(vs, g, f, tid);
 
 		if (at.bits < bits)
@@ -164,8 +159,8 @@ static const struct chunks *thread_chunks(
 	if (chunks->set.words)
 		return chunks;
 	*chunks = chunks_new(vs, bits);
-	for (uint32_t tid = next_thread(&f->who, 0); tid < THREADS_MAX;
-		tid = next_thread(&f->who, tid + 1)) {
+	for (uint32_t tid = thread_set_next(&f->who, 0); tid < THREADS_MAX;
+		tid = thread_set_next(&f->who, tid + 1)) {
 		uint64_t at = address_of(vs, g, f, tid).value;
 
 		for (uint64_t b = at & ~(uint64_t)(CHUNK - 1); b < at + g->bytes; b += CHUNK)
@@ -273,8 +268,8 @@ static bool first_meet(
 	if (k->met < THREADS_MAX && thread_set_has(&f->who, k->met) &&
 		thread_meets(vs, g, f, k, k->met))
 		return true;
-	for (uint32_t tid = next_thread(&f->who, 0), n = 0; tid < THREADS_MAX && n < LOOKS_FIRST;
-		tid = next_thread(&f->who, tid + 1), n++) {
+	for (uint32_t tid = thread_set_next(&f->who, 0), n = 0; tid < THREADS_MAX && n < LOOKS_FIRST;
+		tid = thread_set_next(&f->who, tid + 1), n++) {
 		if (!thread_meets(vs, g, f, k, tid))
 			continue;
 		k->met = tid;
@@ -350,11 +345,12 @@ static void find_spread(struct values *vs, const struct access *g, struct footpr
 {
 	int64_t x, period;
 
+	fill(vs, g, f);
 	f->spread = true;
 	f->first = INT64_MAX;
 	f->last = INT64_MIN;
-	for (uint32_t tid = next_thread(&f->who, 0); tid < THREADS_MAX && !f->anywhere;
-		tid = next_thread(&f->who, tid + 1)) {
+	for (uint32_t tid = thread_set_next(&f->who, 0); tid < THREADS_MAX && !f->anywhere;
+		tid = thread_set_next(&f->who, tid + 1)) {
 		struct residue address = address_of(vs, g, f, tid);
 
 		f->anywhere = !find_place(g, &address, &x, &period);
@@ -409,8 +405,8 @@ static void list_places(struct values *vs, const struct access *g, struct footpr
 		return;
 	vs->nplaces += f->nplaces;
 	f->places = ARENA_UNSET(vs->arena, int64_t, f->nplaces);
-	for (uint32_t tid = next_thread(&f->who, 0); tid < THREADS_MAX;
-		tid = next_thread(&f->who, tid + 1)) {
+	for (uint32_t tid = thread_set_next(&f->who, 0); tid < THREADS_MAX;
+		tid = thread_set_next(&f->who, tid + 1)) {
 		struct residue address = address_of(vs, g, f, tid);
 
 		find_place(g, &address, &x, &period);
@@ -463,8 +459,8 @@ static bool one_reaches(struct values *vs, const struct access *g, struct footpr
 static bool any_reaches(
 	struct values *vs, const struct access *g, struct footprint *f, const struct access *a)
 {
-	for (uint32_t tid = next_thread(&f->who, 0); tid < THREADS_MAX;
-		tid = next_thread(&f->who, tid + 1))
+	for (uint32_t tid = thread_set_next(&f->who, 0); tid < THREADS_MAX;
+		tid = thread_set_next(&f->who, tid + 1))
 		if (one_reaches(vs, g, f, a, tid))
 			return true;
 	return false;
@@ -474,7 +470,7 @@ static bool any_reaches(
 static bool outermost_reach(
 	struct values *vs, const struct access *g, struct footprint *f, const struct access *a)
 {
-	uint32_t first = next_thread(&f->who, 0), last = last_thread(&f->who);
+	uint32_t first = thread_set_next(&f->who, 0), last = last_thread(&f->who);
 
 	return first < THREADS_MAX && (one_reaches(vs, g, f, a, first) ||
 					      one_reaches(vs, g, f, a, last));

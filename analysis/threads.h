@@ -36,6 +36,24 @@ static inline void thread_set_join(struct thread_set *s, const struct thread_set
 		s->w[i] |= more->w[i];
 }
 
+static inline void thread_set_remove(struct thread_set *s, uint32_t t)
+{
+	s->w[t / 64] &= ~(UINT64_C(1) << (t % 64));
+}
+
+/* The first thread of the set from t on, or THREADS_MAX. */
+static inline uint32_t thread_set_next(const struct thread_set *s, uint32_t t)
+{
+	while (t < THREADS_MAX) {
+		uint64_t rest = s->w[t / 64] >> (t % 64);
+
+		if (rest)
+			return t + (uint32_t)__builtin_ctzll(rest);
+		t = (t / 64 + 1) * 64;
+	}
+	return THREADS_MAX;
+}
+
 /* All 32 threads of the warp of t. */
 static inline bool thread_set_has_warp(const struct thread_set *s, uint32_t t)
 {

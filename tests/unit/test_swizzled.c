@@ -17,6 +17,7 @@ struct shape {
 	uint32_t row, sbo, start, rows;	     /* of the matrix, in bytes and rows */
 	uint32_t pitch, shift, mask, column; /* a thread's chunk: tid * pitch + ((tid >> shift & mask) ^ column) * 16 */
 	uint32_t stage;			     /* distance of two stages, of which the thread takes either; 0: one */
+	uint32_t detour;		     /* its chunk is so much further on where it has come by another way; 0: none */
 };
 
 static uint32_t swizzled(const struct shape *s, uint32_t at)
@@ -34,11 +35,14 @@ static bool meets(const struct shape *s)
 	for (uint32_t r = 0; r < s->rows; r++)
 		for (uint32_t b = 0; b < 32; b++)
 			read[swizzled(s, s->start + r / 8 * s->sbo + r % 8 * s->row + b) % period] = true;
-	for (uint32_t t = 0; t < THREADS; t++)
+	for (uint32_t t = 0; t < 2 * THREADS; t++) {
+		uint32_t tid = t % THREADS, at = t < THREADS ? 0 : s->detour;
+
+		at += tid * s->pitch + (((tid >> s->shift & s->mask) ^ s->column) << 4);
 		for (uint32_t b = 0; b < 16; b++)
-			if (read[(t * s->pitch + (((t >> s->shift & s->mask) ^ s->column) << 4) + b) %
-				    period])
+			if (read[(at + b) % period])
 				return true;
+	}
 	return false;
 }
 
@@ -55,6 +59,11 @@ static void write_body(const struct shape *s, char *body)
 		n += sprintf(body + n,
 			"ld.param.u32 %%r4, [out];\nand.b32 %%r4, %%r4, 1;\nmad.lo.s32 %%r2, %%r4, %u, %%r2;\n",
 			s->stage);
+	if (s->detour)
+		n += sprintf(body + n,
+			"ld.param.u32 %%r6, [out];\nsetp.ne.u32 %%p0, %%r6, 0;\nmov.u32 %%r7, 0;\n@%%p0 bra BACK;\nmov.u32 %%r7, "
+			"%u;\nBACK:\nadd.s32 %%r2, %%r2, %%r7;\n",
+			s->detour);
 	sprintf(body + n,
 		"st.shared.v4.b32 [%%r2], {%%r0, %%r0, %%r0, %%r0};\nadd.s32 %%r5, %%r1, %u;\nshr.u32 %%r5, %%r5, "
 		"4;\nmov.b64 %%rd1, {%%r5, %u};\nwgmma.mma_async.sync.aligned.m64n%uk8.f32.tf32.tf32 {%%f0, %%f1, "
@@ -109,6 +118,8 @@ static void test_swizzled_rows_meet_where_their_bytes_do(void **state)
 		s.mask = alike ? s.row / 16 - 1 : next(&seed, 8);
 		s.column = next(&seed, alike ? s.row / 16 : 16);
 		s.stage = next(&seed, 3) ? 0 : 1024u << next(&seed, 5);
+		s.detour = next(&seed, 3) ? 0 : 1024u << next(&seed, 5);
+		s.start += next(&seed, 2) ? s.detour : 0;
 
 		bool may = says_may(&s), meet = meets(&s);
 
