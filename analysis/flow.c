@@ -56,14 +56,14 @@ static bool join_literals(struct flow_setup *s, uint64_t *in, uint64_t *from, ui
 /* Joins a row into another, along an edge on which the literal `holds`. */
 static bool join_under(struct flow_setup *s, uint64_t *in, uint64_t *from, uint32_t holds)
 {
-	uint32_t fails = flow_opposite(s, holds), nepochs = s->leaders.nepochs;
-	uint32_t own_if = 2 + nepochs, foreign_if = own_if + s->nliterals;
+	uint32_t fails = flow_opposite(s, holds);
+	uint32_t own_if = flow_plain_sets(s), foreign_if = own_if + s->nliterals;
 	struct bits own = sets_of(s, from, own_if + holds, 1);
 	struct bits foreign = sets_of(s, from, foreign_if + holds, 1);
 	bool grew = bits_or(sets_of(s, in, 0, 1), own);
 
 	grew |= bits_or(sets_of(s, in, 1, 1), foreign);
-	grew |= bits_or(sets_of(s, in, 2, nepochs), sets_of(s, from, 2, nepochs));
+	grew |= bits_or(sets_of(s, in, 2, own_if - 2), sets_of(s, from, 2, own_if - 2));
 	grew |= join_literals(s, in, from, own_if, own, fails);
 	return join_literals(s, in, from, foreign_if, foreign, fails) || grew;
 }
@@ -71,7 +71,7 @@ static bool join_under(struct flow_setup *s, uint64_t *in, uint64_t *from, uint3
 /* The same along any other edge. */
 static bool join_whole(struct flow_setup *s, uint64_t *in, uint64_t *from)
 {
-	uint32_t own_if = 2 + s->leaders.nepochs;
+	uint32_t own_if = flow_plain_sets(s);
 	bool grew = bits_or(sets_of(s, in, 0, own_if), sets_of(s, from, 0, own_if));
 
 	if (!s->nliterals)
@@ -181,7 +181,7 @@ static uint32_t next_dirty(const struct flow_setup *s, uint32_t from)
 static void reset_run(struct flow_setup *s)
 {
 	memset(s->rows.reached, 0, s->rows.n * sizeof(*s->rows.reached));
-	memset(s->sent, 0, (size_t)3 * s->set_words * s->handoffs.n * sizeof(*s->sent));
+	memset(s->sent, 0, (size_t)flow_site_sets(s) * s->set_words * s->handoffs.n * sizeof(*s->sent));
 	epochs_reset(s);
 	memset(s->in, 0, s->row_words * sizeof(*s->in));
 	memset(flow_marks(s, s->in), 0xff, (1 + s->leaders.nepochs) * sizeof(uint32_t));

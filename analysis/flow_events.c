@@ -339,6 +339,8 @@ static struct state state_over(const struct flow_setup *s, uint64_t *row)
 	st.foreign = (struct bits){at += n, n};
 	for (uint32_t e = 0; e < s->leaders.nepochs; e++)
 		st.fresh[e] = (struct bits){at += n, n};
+	if (s->limited)
+		st.recent = (struct bits){at += n, n};
 	for (uint32_t l = 0; l < s->nliterals; l++)
 		st.own_if[l] = (struct bits){at += n, n};
 	for (uint32_t l = 0; l < s->nliterals; l++)
@@ -356,7 +358,7 @@ static uint64_t bytes_of_sets(const struct flow_setup *s)
 	uint64_t set = (s->facts.n + 63) / 64 * sizeof(uint64_t);
 
 	return set *
-	       (s->unit->cfg.n * (3 + 2 * (uint64_t)s->nliterals) + 4 * (uint64_t)s->handoffs.n);
+	       (s->unit->cfg.n * (4 + 2 * (uint64_t)s->nliterals) + 6 * (uint64_t)s->handoffs.n);
 }
 
 /* Twenty thousand accesses in a hundred thousand blocks are more than the sets are made for: first
@@ -371,13 +373,50 @@ static bool fits(struct flow_setup *s)
 	return false;
 }
 
+/* Behind the acquire foreign facts are exactly those that are sent to it. */
+static bool starts_anew(const struct flow_setup *s, uint32_t site)
+{
+	const struct sync_site *a = &s->handoffs.sites[site];
+	uint32_t e = s->leaders.epoch_of[site];
+
+	return a->resets || a->warp || (e && e < EPOCHS_MAX);
+}
+
+/* Whoever hears of the release is a thread of the CTA and has passed each barrier of all threads that the
+ * releasing one has: what was pending there it knows from there. Where who meets is not known, or some may have
+ * left, all is sent, for the sake of what is said of fences. */
+static bool is_limited(const struct flow_setup *s, uint32_t site)
+{
+	const struct sync_site *r = &s->handoffs.sites[site];
+	const struct ids *to = &s->handoffs.to[site];
+
+	if ((r->unknown && r->barrier != NONE) || r->crosses || r->cp_async || r->is_exit)
+		return false;
+	for (uint32_t i = 0; i < to->n; i++)
+		if (starts_anew(s, to->v[i]))
+			return false;
+	return to->n > 0;
+}
+
+static void find_limited(struct flow_setup *s)
+{
+	bool *limited = ARENA_NEW(s->unit->arena, bool, s->handoffs.n + 1), any = false, full = false;
+
+	for (uint32_t i = 0; i < s->handoffs.n; i++) {
+		limited[i] = is_limited(s, i);
+		any |= limited[i];
+		full |= site_takes_all(&s->handoffs.sites[i]);
+	}
+	s->limited = any && full ? limited : NULL;
+}
+
 static void prepare_rows(struct flow_setup *s)
 {
 	const struct unit *unit = s->unit;
-	uint32_t nepochs = s->leaders.nepochs;
 
 	s->set_words = (s->facts.n + 63) / 64;
-	s->row_words = s->set_words * (2 + nepochs + 2 * s->nliterals) + (1 + nepochs + 1) / 2;
+	s->row_words = s->set_words * (flow_plain_sets(s) + 2 * s->nliterals) +
+		       (1 + s->leaders.nepochs + 1) / 2;
 	s->now = state_over(s, ARENA_NEW(unit->arena, uint64_t, s->row_words));
 }
 
@@ -385,16 +424,25 @@ static void prepare_sites(struct flow_setup *s)
 {
 	struct arena *arena = s->unit->arena;
 	uint32_t n = s->set_words;
-	uint64_t *at = ARENA_NEW(arena, uint64_t, (size_t)3 * n * s->handoffs.n);
+	uint32_t sets = flow_site_sets(s);
+	uint64_t *at = ARENA_NEW(arena, uint64_t, (size_t)sets * n * s->handoffs.n);
 
 	s->sent = at;
 	s->sent_own = ARENA_NEW(arena, struct bits, s->handoffs.n);
 	s->sent_foreign = ARENA_NEW(arena, struct bits, s->handoffs.n);
 	s->received = ARENA_NEW(arena, struct bits, s->handoffs.n);
-	for (uint32_t i = 0; i < s->handoffs.n; i++, at += (size_t)3 * n) {
+	if (s->limited) {
+		s->sent_recent = ARENA_NEW(arena, struct bits, s->handoffs.n);
+		s->received_recent = ARENA_NEW(arena, struct bits, s->handoffs.n);
+	}
+	for (uint32_t i = 0; i < s->handoffs.n; i++, at += (size_t)sets * n) {
 		s->sent_own[i] = (struct bits){at, n};
 		s->sent_foreign[i] = (struct bits){at + n, n};
 		s->received[i] = (struct bits){at + 2 * n, n};
+		if (s->limited) {
+			s->sent_recent[i] = (struct bits){at + 3 * n, n};
+			s->received_recent[i] = (struct bits){at + 4 * n, n};
+		}
 	}
 	epochs_new(s);
 }
@@ -412,6 +460,7 @@ static void prepare_sets(struct flow_setup *s)
 	memset(s->taken, NO_LITERAL, unit->cfg.n);
 	if (s->nliterals)
 		add_literals(s);
+	find_limited(s);
 	prepare_rows(s);
 	prepare_sites(s);
 	s->scratch = bits_new(arena, s->facts.n);

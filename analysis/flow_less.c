@@ -18,7 +18,7 @@ static uint64_t row_space(const struct flow_setup *s)
 
 static uint64_t site_space(const struct flow_setup *s)
 {
-	return ((uint64_t)s->handoffs.n * 3 + s->nends + s->leaders.nepochs) * s->set_words;
+	return ((uint64_t)s->handoffs.n * flow_site_sets(s) + s->nends + s->leaders.nepochs) * s->set_words;
 }
 
 static void copy_words(uint64_t *saved, uint64_t *words, uint64_t n, bool away)
@@ -35,7 +35,7 @@ static void copy_row(struct flow_setup *s, uint32_t row, bool away)
 /* What is kept by site: the same. */
 static void copy_sites(struct flow_setup *s, bool away)
 {
-	uint64_t sent = (uint64_t)s->handoffs.n * 3 * s->set_words;
+	uint64_t sent = (uint64_t)s->handoffs.n * flow_site_sets(s) * s->set_words;
 	uint64_t fresh = (uint64_t)s->nends * s->set_words;
 	uint64_t *saved = s->saved + (uint64_t)s->rows.cap * s->row_words;
 	size_t uncovered = s->nends * sizeof(*s->end_uncovered);

@@ -45,17 +45,18 @@ struct literal {
  * The state at a point. Sets of facts:
  *   own      done by this thread          foreign  done by others that happened before
  *   own_if[L], foreign_if[L]: pending even in the threads in which literal L holds
+ *   recent   done or acquired by this thread since it last passed a barrier of all threads; no words: of no use
  *   fresh[E]    done by this thread, or for a named barrier also acquired, since epoch E began
  *   uncovered[E] the leaders for which no fence has certainly run since then, stored negated so that
  *               every join is a union
  *
- * The sets of a state lie one behind the other in a row of words, in this order: own, foreign, fresh,
+ * The sets of a state lie one behind the other in a row of words, in this order: own, foreign, fresh, recent,
  * own_if, foreign_if, each set_words long, and behind them `possible` and uncovered, 32 bits each.
  * A struct state shows the parts of one row.
  */
 struct state {
 	struct bits own, foreign;
-	struct bits fresh[EPOCHS_MAX];
+	struct bits fresh[EPOCHS_MAX], recent;
 	struct bits own_if[LITERALS_MAX], foreign_if[LITERALS_MAX];
 	uint32_t *possible;  /* bit L: literal L may hold here */
 	uint32_t *uncovered; /* bit 2 * L: no shared fence for certain, bit 2 * L + 1: no global one */
@@ -129,6 +130,7 @@ struct flow_setup {
 	const uint32_t *base_of;
 	struct rounds *rounds;    /* accesses that meet in other rounds only; NULL: there are none */
 	uint8_t *known;           /* groups: by async group and fact: edges noted, 1 own, 2 foreign */
+	bool *limited;            /* by site: a release that sends of PENDING facts only recent ones; NULL: none does */
 	bool trivial;             /* no fact can meet an async access: nothing to solve */
 	bool too_large;           /* nothing is solved for lack of room: every flow is incomplete */
 	/* the latest run */
@@ -157,6 +159,7 @@ struct flow_setup {
 	struct state now;
 	struct bits *sent_own, *sent_foreign; /* by release site, conversions of crossing included */
 	struct bits *received;    /* by acquire site */
+	struct bits *sent_recent, *received_recent; /* what of that was recent where it was sent; NULL without `limited` */
 	/* Ends of epochs, as what is fresh and who has not fenced at the releases of a site: for each site
 	 * and each epoch that ends there, or since whose beginning what leaves may have been led. */
 	uint8_t *watched;         /* by site: bit E: there is such an end of epoch E */
@@ -165,7 +168,7 @@ struct flow_setup {
 	uint32_t *end_uncovered;
 	uint32_t sets;            /* bit E: there are barriers of sets of E; 0: of warps */
 	uint64_t *entered;        /* by epoch: facts that may have come to its sets from others than themselves */
-	uint64_t *sent;           /* where the three sets of each site lie, one site behind the other */
+	uint64_t *sent;           /* where the three sets of each site lie, five with `limited`, one site behind the other */
 	struct bits scratch, scratch2, scratch3, suppressed;
 	uint64_t *dirty;          /* blocks, one bit each */
 	uint32_t *seen, *heard, round; /* by block, by site: stamps of backward searches */
@@ -229,10 +232,22 @@ static inline struct bits flow_foreign(const struct flow_setup *s, uint32_t bloc
 	return (struct bits){flow_row(s, block) + s->set_words, s->set_words};
 }
 
+/* How many sets of a row come before own_if. */
+static inline uint32_t flow_plain_sets(const struct flow_setup *s)
+{
+	return 2 + s->leaders.nepochs + (s->limited != NULL);
+}
+
+/* How many sets a site has. */
+static inline uint32_t flow_site_sets(const struct flow_setup *s)
+{
+	return s->limited ? 5 : 3;
+}
+
 static inline uint32_t *flow_marks(const struct flow_setup *s, uint64_t *row)
 {
 	return (uint32_t *)(row + (size_t)s->set_words *
-				  (2 + s->leaders.nepochs + 2 * s->nliterals));
+				  (flow_plain_sets(s) + 2 * s->nliterals));
 }
 
 /* flow_literals.c. Fills literals from the fences in the text and those of the view (NULL: none). */

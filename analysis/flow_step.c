@@ -28,6 +28,8 @@ static void set_everywhere(struct flow_setup *s, uint32_t fact, uint32_t fails)
 	bits_set(s->now.own, fact);
 	for (uint32_t e = 0; e < s->leaders.nepochs; e++)
 		bits_set(s->now.fresh[e], fact);
+	if (s->limited)
+		bits_set(s->now.recent, fact);
 	for (uint32_t l = 0; l < s->nliterals; l++)
 		if (l != fails && may_hold(s, l))
 			bits_set(s->now.own_if[l], fact);
@@ -212,6 +214,33 @@ static void publish(
 		cross(s, out);
 }
 
+/* What was pending when the thread last passed a barrier of all threads came to all of them there: whoever
+ * hears of the release now has it, or has run a fence since. */
+static void limit(struct flow_setup *s, struct bits out)
+{
+	const uint64_t *shared = s->facts.shared.words, *global = s->facts.global.words;
+
+	for (uint32_t w = 0; w < out.nwords; w++)
+		out.words[w] &= s->now.recent.words[w] | ~(shared[w] | global[w]);
+}
+
+/* What of the facts in `scratch` is recent for those who hear of it, too: the release stands behind the same
+ * barriers of all threads. A copy that was in flight at one of them went by none. */
+static bool note_recent(struct flow_setup *s, uint32_t number)
+{
+	const struct sync_site *site = &s->handoffs.sites[number];
+	uint64_t all = site->cp_async || site->self ? UINT64_MAX : 0, grown = 0;
+
+	for (uint32_t w = 0; s->limited && w < s->set_words; w++) {
+		uint64_t *to = &s->sent_recent[number].words[w];
+		uint64_t more = s->scratch.words[w] & (s->now.recent.words[w] | all) & ~*to;
+
+		*to |= more;
+		grown |= more;
+	}
+	return grown != 0;
+}
+
 static void do_release(struct flow_setup *s, uint32_t number, uint32_t under)
 {
 	const struct sync_site *site = &s->handoffs.sites[number];
@@ -221,14 +250,19 @@ static void do_release(struct flow_setup *s, uint32_t number, uint32_t under)
 	if (!to->n && !site->is_exit)
 		return;
 	publish(s, site, under == NO_LITERAL ? s->now.own : s->now.own_if[under], s->scratch);
+	if (s->limited && s->limited[number])
+		limit(s, s->scratch);
 	if (site->is_exit)
 		epochs_enter(s, number, s->scratch);
 	else if (s->stages)
 		own_stages_hold_back(s->stages, number, false, s->scratch, &s->led);
 	grew |= bits_or(s->sent_own[number], s->scratch);
+	grew |= note_recent(s, number);
 	if (!site->cp_async && !site->self && !site->is_exit) {
 		publish(s, site, under == NO_LITERAL ? s->now.foreign : s->now.foreign_if[under],
 			s->scratch);
+		if (s->limited && s->limited[number])
+			limit(s, s->scratch);
 		/* all else is in somebody's own set */
 		struct bits entered = epochs_entered(s, number);
 
@@ -239,6 +273,7 @@ static void do_release(struct flow_setup *s, uint32_t number, uint32_t under)
 		if (s->stages)
 			own_stages_hold_back(s->stages, number, true, s->scratch, &s->led);
 		grew |= bits_or(s->sent_foreign[number], s->scratch);
+		grew |= note_recent(s, number);
 	}
 	widened = epochs_release(s, number);
 	if (!grew && !widened)
@@ -248,6 +283,8 @@ static void do_release(struct flow_setup *s, uint32_t number, uint32_t under)
 		bool more = bits_or(s->received[q], s->sent_own[number]);
 
 		more |= bits_or(s->received[q], s->sent_foreign[number]);
+		if (s->limited)
+			more |= bits_or(s->received_recent[q], s->sent_recent[number]);
 		if (more || widened)
 			flow_mark_dirty(s, s->handoffs.sites[q].block);
 	}
@@ -270,6 +307,10 @@ static void do_acquire(struct flow_setup *s, uint32_t number)
 		reset_foreign(s);
 	received = epochs_acquire(s, number, received);
 	epochs_enter(s, number, received);
+	if (s->limited && site_takes_all(site) && !guarded)
+		bits_zero(s->now.recent);
+	else if (s->limited)
+		bits_or(s->now.recent, s->received_recent[number]);
 	bits_or(s->now.foreign, received);
 	for (uint32_t l = 0; l < s->nliterals; l++)
 		if (may_hold(s, l))

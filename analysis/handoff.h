@@ -25,6 +25,12 @@ struct sync_site {
 	uint32_t min_phase, max_phase; /* full barriers passed before it: fewest, most (NONE: no bound) */
 };
 
+/* What is pending in any thread of the CTA that passes here comes to all of them that do. */
+static inline bool site_takes_all(const struct sync_site *s)
+{
+	return s->full && !s->unknown;
+}
+
 struct handoffs {
 	struct sync_site *sites;
 	uint32_t n;
