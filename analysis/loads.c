@@ -200,10 +200,12 @@ static bool any_used(const struct loads *l, struct bits set, const struct tracke
 	return false;
 }
 
-/* Passes a value on to a callee: a move in disguise, not a store (ISA 7.1). */
-static bool is_argument_store(const struct effect *e)
+/* Passes a value on to a callee: a move in disguise, not a store (ISA 7.1). So is a store to local memory, which the
+ * assembler keeps in registers where it can. */
+static bool is_moving_store(const struct effect *e)
 {
-	return e->ntouches == 1 && e->touches[0].spaces == SPACE_PARAM;
+	return e->ntouches == 1 && e->touches[0].writes &&
+	       !(e->touches[0].spaces & ~(SPACE_PARAM | SPACE_LOCAL));
 }
 
 static bool is_conditional(const struct insn *branch)
@@ -245,7 +247,7 @@ static bool is_anchor(struct loads *l, uint32_t i)
 		return insn->guard != NONE;
 	if (insn->guard != NONE)
 		return false; /* may not execute; see the guard itself in step() */
-	if (is_argument_store(e))
+	if (is_moving_store(e))
 		return false;
 	if (insn->op == OP_wgmma)
 		return e->ntouches > 0; /* mma_async, not fence/commit/wait */
@@ -384,10 +386,11 @@ static void step(struct loads *l, enum age a, uint32_t i)
 		l->now.open[a] = false;
 		return;
 	}
-	l->now.escaped |= may && (is_argument_store(unit->effects[i]) ||
+	l->now.escaped |= may && (is_moving_store(unit->effects[i]) ||
 					 unit->effects[i]->is_call || decides_values(l, i));
 	if (may)
 		l->fold[a] |= r->fold;
+	must = must && !tracked_needs_none(unit->fn, insn);
 	for (uint32_t k = 0; k < r->ndefs; k++) {
 		uint32_t d = place_of(l, r->defs[k]);
 
