@@ -295,6 +295,14 @@ static void reverse_edges(struct arena *arena, uint32_t n, struct edges *e)
 			e->pred[e->pred_at[e->succ[i]] + fill[e->succ[i]]++] = from;
 }
 
+static bool is_unknown_call(const struct builder *b, uint32_t i)
+{
+	for (uint32_t k = 0; k < b->linked->nunknown_calls; k++)
+		if (b->linked->unknown_calls[k] == i)
+			return true;
+	return false;
+}
+
 static void number_blocks(
 	struct builder *b, struct arena *arena, struct cfg *cfg, struct edges *e, bool **traps)
 {
@@ -317,6 +325,7 @@ static void number_blocks(
 		block->count = b->first[raw + 1] - block->first;
 		block->exits = b->exits[raw];
 		(*traps)[k] = b->traps[raw];
+		block->aborts = b->traps[raw] && !is_unknown_call(b, b->first[raw + 1] - 1);
 		for (uint32_t i = 0; i < block->count; i++)
 			cfg->block_of[block->first + i] = k;
 		e->succ_at[k] = ne;

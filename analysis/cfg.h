@@ -23,6 +23,7 @@ struct block {
 	uint32_t loop_head;    /* head of the innermost loop, or NONE */
 	uint32_t outer_head;   /* of a loop's head: head of the loop around that loop, or NONE */
 	bool exits;            /* control can leave the function here */
+	bool aborts;           /* exits by `trap', or a call that is known to end so: the grid ends, nobody goes on */
 	bool recurses;         /* ends in a call of a function that is under way (linked_call.recursive) */
 	uint32_t active, nactive; /* of cfg.active: where its instructions begin, and how many they are */
 	/* places in the two trees, for cfg_dominates and cfg_postdominates: subtree [enter, leave) */

@@ -166,7 +166,7 @@ static void collect(struct pairing *p)
 				     (e->sync == SYNC_MEMORY && e->cluster_scope);
 			p->h->site_of[i] = p->h->n - 1;
 		}
-		if (block->exits) {
+		if (block->exits && !block->aborts) {
 			struct sync_site *s = site_add(
 				p, block->count ? block->first + block->count - 1 : NONE, b);
 
