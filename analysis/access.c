@@ -23,6 +23,7 @@ struct collector {
 	bool is_entry;
 	bool makes_peers; /* addresses of other CTAs are made here */
 	uint8_t escapes;  /* of shared addresses into memory: enum escapes */
+	bool closely; /* where a generic access behind a parameter is counts, not only which parameter that is */
 };
 
 enum escapes { ESCAPES_UNASKED, ESCAPES_NOT, ESCAPES };
@@ -117,6 +118,35 @@ static bool may_be_peer(const struct collector *c, const struct access *a)
 	return c->makes_peers && v->base != BASE_SYMBOL && v->base != BASE_DERIVED;
 }
 
+/* Where a generic access behind a parameter is, wherever it runs. Most are known not to meet an async one by that
+ * parameter alone. */
+static bool behind_parameter(
+	const struct collector *c, uint32_t insn, const struct touch *t, struct value *address)
+{
+	const struct operand *o = insn_operand(c->fn, &c->fn->insns[insn], t->operand);
+
+	if (t->proxy != PROXY_GENERIC ||
+		(t->extent != EXTENT_FIXED && t->extent != EXTENT_LANES))
+		return false;
+	*address = value_anywhere(c->values, insn, o);
+	return address->base == BASE_PARAM;
+}
+
+static void find_extent(struct collector *c, uint32_t insn, const struct touch *t, struct access *a)
+{
+	struct value address;
+	struct extent e = !c->closely && behind_parameter(c, insn, t, &address)
+				  ? extent_at(c->extents, insn, t, address)
+				  : extent_of(c->extents, insn, t);
+
+	a->address = e.address;
+	a->bytes = e.bytes;
+	a->exact = e.exact && e.address.lo == e.address.hi;
+	a->extent_assumptions = e.assumptions;
+	a->has_ceiling = e.has_ceiling;
+	a->ceiling = e.ceiling;
+}
+
 static void add_touch(struct collector *c, uint32_t insn, uint8_t number)
 {
 	const struct touch *t = &c->cfg->effects[insn]->touches[number];
@@ -145,14 +175,7 @@ static void add_touch(struct collector *c, uint32_t insn, uint8_t number)
 	a.address.hi = 2 * VALUE_FAR;
 	a.address.stride = 1;
 	if (o && !t->hidden) {
-		struct extent e = extent_of(c->extents, insn, t);
-
-		a.address = e.address;
-		a.bytes = e.bytes;
-		a.exact = e.exact && e.address.lo == e.address.hi;
-		a.extent_assumptions = e.assumptions;
-		a.has_ceiling = e.has_ceiling;
-		a.ceiling = e.ceiling;
+		find_extent(c, insn, t, &a);
 		roots = value_roots(c->values, insn, o);
 	}
 	find_spaces(c, &a, t, roots);
@@ -206,12 +229,36 @@ bool access_makes_peers(const struct function *fn, const struct cfg *cfg)
 	return false;
 }
 
+/* Some async access of global memory has an address. */
+static bool copies_global(const struct accesses *accesses)
+{
+	for (uint32_t i = 0; i < accesses->n; i++)
+		if (accesses->v[i].proxy == PROXY_ASYNC && !accesses->v[i].hidden &&
+			(accesses->v[i].spaces & SPACE_GLOBAL))
+			return true;
+	return false;
+}
+
+/* Ranges behind one parameter are held against each other. */
+static void look_closely(struct collector *c)
+{
+	c->closely = true;
+	for (uint32_t i = 0; i < c->out->n; i++) {
+		struct access *a = &c->out->v[i];
+		const struct touch *t = &c->cfg->effects[a->insn]->touches[a->touch];
+
+		if (a->proxy == PROXY_GENERIC && a->address.base == BASE_PARAM)
+			find_extent(c, a->insn, t, a);
+	}
+}
+
 void access_collect(const struct function *fn, const struct cfg *cfg, const struct values *values,
-	const struct analysis_options *options, struct arena *arena, struct accesses *out)
+	const struct analysis_options *options, bool closely, struct arena *arena,
+	struct accesses *out)
 {
 	struct collector c = {fn, cfg, values, options, arena,
 		extents_prepare(fn, cfg, values, options, arena), out, 0, values->is_entry,
-		access_makes_peers(fn, cfg), ESCAPES_UNASKED};
+		access_makes_peers(fn, cfg), ESCAPES_UNASKED, closely};
 
 	*out = (struct accesses){0};
 	for (uint32_t n = 0; n < cfg->active.n; n++) {
@@ -221,6 +268,8 @@ void access_collect(const struct function *fn, const struct cfg *cfg, const stru
 			add_touch(&c, i, k);
 	}
 	ARENA_TRIM(arena, out->v, out->n, c.cap);
+	if (!closely && copies_global(out))
+		look_closely(&c);
 	find_patterns(&c);
 }
 

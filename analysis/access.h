@@ -40,9 +40,10 @@ struct accesses {
 	uint32_t n;
 };
 
-/* Collects generic and async accesses of shared and global memory; mbarrier operands are none. */
+/* Collects generic and async accesses of shared and global memory; mbarrier operands are none. `closely`: where they
+ * are is found with what holds there even if no overlap hangs on it. */
 void access_collect(const struct function *, const struct cfg *, const struct values *,
-	const struct analysis_options *, struct arena *, struct accesses *);
+	const struct analysis_options *, bool closely, struct arena *, struct accesses *);
 
 /* They are sorted by instruction: the first one of it, or of the next that has one. */
 uint32_t access_first(const struct accesses *, uint32_t insn);

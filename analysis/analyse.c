@@ -276,7 +276,8 @@ void analyse_root_observed(const struct module *module, uint32_t function,
 	cfg_build(&run->linked, unit->effects, scratch, &unit->cfg);
 	note_unknown(unit);
 	locals_solve(unit, &run->linked);
-	access_collect(unit->fn, &unit->cfg, unit->values, options, scratch, &unit->accesses);
+	access_collect(unit->fn, &unit->cfg, unit->values, options, unit->observed, scratch,
+		&unit->accesses);
 	callees_collect(unit, &run->linked);
 	count(unit, result, keep);
 	solve(run, result);

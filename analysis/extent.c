@@ -135,9 +135,16 @@ static void limit_tensor(struct extents *x, struct extent *e, uint32_t insn, con
 
 struct extent extent_of(struct extents *x, uint32_t insn, const struct touch *t)
 {
+	const struct operand *o = insn_operand(x->fn, &x->fn->insns[insn], t->operand);
+
+	return extent_at(x, insn, t, value_of(x->values, insn, o));
+}
+
+struct extent extent_at(
+	struct extents *x, uint32_t insn, const struct touch *t, struct value address)
+{
 	const struct insn *i = &x->fn->insns[insn];
-	struct extent e = {.address = value_of(x->values, insn, insn_operand(x->fn, i, t->operand)),
-		.bytes = ANY_BYTES};
+	struct extent e = {.address = address, .bytes = ANY_BYTES};
 
 	switch ((enum extent_kind)t->extent) {
 	case EXTENT_FIXED:

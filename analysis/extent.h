@@ -20,3 +20,5 @@ struct extents;
 struct extents *extents_prepare(const struct function *, const struct cfg *, const struct values *,
 	const struct analysis_options *, struct arena *);
 struct extent extent_of(struct extents *, uint32_t insn, const struct touch *);
+/* The same, of that address. */
+struct extent extent_at(struct extents *, uint32_t insn, const struct touch *, struct value address);

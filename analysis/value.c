@@ -89,6 +89,14 @@ static struct value look(const struct values *vs, uint32_t insn, const struct op
 	return finished(v);
 }
 
+struct value value_anywhere(const struct values *vs, uint32_t insn, const struct operand *o)
+{
+	if (vs->unsolved || vs->cfg->block_of[insn] == NONE)
+		return unknown();
+	return finished(
+		evaluate_operand((struct evaluation){cache_of(vs), NULL, 0, NULL}, insn, o));
+}
+
 struct value value_of(const struct values *vs, uint32_t insn, const struct operand *o)
 {
 	struct values *m = cache_of(vs);

@@ -53,6 +53,9 @@ struct values *values_solve(const struct function *, const struct cfg *, const s
 	struct arena *, struct budget *, uint32_t *assumptions_used);
 /* The value of an operand as used by an instruction (REG, IMM, SYMBOL, MEM: the address with its offset). */
 struct value value_of(const struct values *, uint32_t insn, const struct operand *);
+/* The same with no regard to what holds at the instruction: no less, and on the same base if that is a parameter. Costs
+ * little. */
+struct value value_anywhere(const struct values *, uint32_t insn, const struct operand *);
 bool value_descriptor(const struct values *, const struct value *, struct descriptor *);
 /* A number equal for two operands only if they certainly hold the same value whenever both are
  * current (hash-consed expression of SSA definitions; elect.sync with equal mask is equal). Never NONE. */

@@ -62,7 +62,7 @@ static void prepare(struct ptx_text *t, struct linked *l, struct analysis_option
 	cfg_build(l, unit->effects, arena, &unit->cfg);
 	unit->values =
 		values_solve(unit->fn, &unit->cfg, options, arena, budget, &unit->assumptions);
-	access_collect(unit->fn, &unit->cfg, unit->values, options, arena, &unit->accesses);
+	access_collect(unit->fn, &unit->cfg, unit->values, options, true, arena, &unit->accesses);
 }
 
 static void print_place(const struct unit *unit, uint32_t insn, FILE *out)

@@ -56,7 +56,8 @@ void unit_text_analyse(struct unit_text *t)
 	};
 	cfg_build(&t->linked, t->unit.effects, &t->arena, &t->unit.cfg);
 	locals_solve(&t->unit, &t->linked);
-	access_collect(fn, &t->unit.cfg, t->unit.values, &t->options, &t->arena, &t->unit.accesses);
+	access_collect(fn, &t->unit.cfg, t->unit.values, &t->options, true, &t->arena,
+		&t->unit.accesses);
 }
 
 void unit_text_free(struct unit_text *t)
