@@ -161,7 +161,8 @@ static void need_sources(struct slicer *s, uint32_t i)
 {
 	const struct function *fn = s->vs->fn;
 	const struct insn *insn = &fn->insns[i];
-	bool follow = insn_is_arithmetic(insn) || insn->op == OP_shfl || insn->op == OP_elect;
+	bool follow = insn_is_arithmetic(insn) || insn->op == OP_shfl || insn->op == OP_elect ||
+		      insn->op == OP_getctarank;
 
 	if (insn->guard != NONE)
 		need(s, insn->guard);
@@ -272,7 +273,7 @@ static void read_definition(struct uses *uses, const struct node *n)
 	struct values *vs = uses->vs;
 	const struct insn *insn = &vs->fn->insns[n->insn];
 	uint32_t behind[LOCKSTEP_MOST];
-	bool made = insn_is_arithmetic(insn) || insn->op == OP_shfl;
+	bool made = insn_is_arithmetic(insn) || insn->op == OP_shfl || insn->op == OP_getctarank;
 
 	for (uint32_t k = 1; k < insn->count; k++) {
 		/* of a load no value comes, but whether it is the same for all threads */

@@ -143,7 +143,7 @@ static bool is_source(const struct divergence *d, uint32_t node)
 	if (vs->is_entry && insn->op == OP_ld && value_loads_parameter(vs, insn, &fixed))
 		return !fixed;
 	if (insn->op == OP_getctarank)
-		return false;
+		return operand_varies(vs, insn_source(vs->fn, insn, 0), 0);
 	if (loads_same(d, n->insn))
 		return operand_varies(vs, insn_source(vs->fn, insn, 0), 0);
 	if (!insn_is_arithmetic(insn) && insn->op != OP_shfl)
