@@ -29,7 +29,7 @@ struct values {
 };
 
 struct state {
-	bool reached, queued;
+	bool reached;
 	uint32_t end; /* where the latest walk from here found all complete, or NONE */
 	struct values values;
 };
@@ -44,7 +44,7 @@ struct loads {
 	enum branch_length *branches; /* by block: of the branch at its end */
 	struct state *in;      /* by block, reused; the last: behind the load */
 	uint32_t *touched, ntouched;
-	uint32_t *queue, nqueued;
+	struct bits queue; /* states to be run; the blocks in the order of the graph */
 	struct values now;    /* of the block under way */
 	uint64_t fold[NAGES]; /* of these: the words of may, one over the other, at least */
 	uint32_t word, words; /* of the load under way: of all registers those of its web */
@@ -174,7 +174,7 @@ struct loads *loads_prepare(struct unit *unit, struct ids loads)
 	l->branches = ARENA_NEW(unit->arena, enum branch_length, n);
 	l->in = ARENA_NEW(unit->arena, struct state, n + 1);
 	l->touched = ARENA_NEW(unit->arena, uint32_t, n + 1);
-	l->queue = ARENA_NEW(unit->arena, uint32_t, n + 1);
+	l->queue = bits_new(unit->arena, n + 1);
 	values_new(l, &l->now);
 	return l;
 }
@@ -331,10 +331,8 @@ static void join_into(struct loads *l, uint32_t at)
 		changed |= l->now.escaped && !in->values.escaped;
 		in->values.escaped |= l->now.escaped;
 	}
-	if (changed && !in->queued) {
-		in->queued = true;
-		l->queue[l->nqueued++] = at;
-	}
+	if (changed)
+		bits_set(l->queue, at);
 }
 
 /* The load runs: what it brought before is older now. */
@@ -479,7 +477,7 @@ struct ids load_completed_at(struct loads *l, uint32_t load)
 	l->word = r->ndefs ? l->tracked.web_from[r->defs[0]] / 64 : 0;
 	l->words = r->ndefs ? (l->tracked.web_end[r->defs[0]] + 63) / 64 - l->word : 0;
 	values_fit(l, &l->now);
-	l->ntouched = l->nqueued = 0;
+	l->ntouched = 0;
 	l->recursed = false;
 	uint64_t usual = l->stops[load];
 
@@ -487,18 +485,20 @@ struct ids load_completed_at(struct loads *l, uint32_t load)
 	l->now.open[LATEST] = l->now.open[OLDER] = l->now.escaped = false;
 	run_load(l, load);
 	join_into(l, l->unit->cfg.n);
-	while (l->nqueued && !budget_spent(l->unit->budget)) {
-		uint32_t at = l->queue[--l->nqueued];
-
-		l->in[at].queued = false;
+	for (uint32_t at = l->unit->cfg.n; at != NONE && !budget_spent(l->unit->budget);) {
+		bits_clear(l->queue, at);
 		run_block(l, load, at);
+		at = bits_next(l->queue, at + 1);
+		if (at == NONE)
+			at = bits_next(l->queue, 0);
 	}
 	for (uint32_t t = 0; t < l->ntouched; t++) {
 		struct state *in = &l->in[l->touched[t]];
 
 		if (in->end != NONE)
 			ARENA_PUSH(l->unit->arena, ends, n, cap, in->end);
-		in->reached = in->queued = false;
+		in->reached = false;
+		bits_clear(l->queue, l->touched[t]);
 	}
 	l->stops[load] = usual;
 	if (l->recursed || budget_spent(l->unit->budget))
