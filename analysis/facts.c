@@ -235,6 +235,8 @@ static void sort_facts(struct arena *arena, struct facts *facts)
 {
 	facts->next2 = bits_new(arena, facts->n);
 	facts->far = bits_new(arena, facts->n);
+	facts->fenced_next = bits_new(arena, facts->n);
+	facts->fenced_far = bits_new(arena, facts->n);
 	facts->inflight = bits_new(arena, facts->n);
 	facts->spare = bits_new(arena, facts->n);
 	facts->shared = bits_new(arena, facts->n);
@@ -246,6 +248,10 @@ static void sort_facts(struct arena *arena, struct facts *facts)
 
 		if (crossed != NONE)
 			bits_set(crossed == f + 2 ? facts->next2 : facts->far, f);
+		if (fact->form == FORM_PENDING && fact->sibling[FORM_FENCED] != NONE)
+			bits_set(fact->sibling[FORM_FENCED] == f + 1 ? facts->fenced_next
+								     : facts->fenced_far,
+				f);
 		facts->fenced |= fact->form == FORM_FENCED;
 		if (fact->form == FORM_INFLIGHT)
 			bits_set(facts->inflight, f);

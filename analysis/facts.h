@@ -46,6 +46,8 @@ struct facts {
 	struct bits spare;    /* facts that never make an edge: INFLIGHT, FENCED */
 	struct bits next2;    /* of those whose form changes on the way to another CTA, whose new one is two further on */
 	struct bits far;      /* and the others */
+	struct bits fenced_next; /* PENDING facts whose FENCED form is the next fact */
+	struct bits fenced_far;  /* those that have it further on */
 	struct bits shared, global; /* PENDING facts a fence of that width settles in its own CTA */
 	uint64_t pairs_ruled_out;
 	uint32_t assumptions; /* that ruled a pair out */

@@ -76,10 +76,11 @@ void flow_forget_rows(struct flow_setup *);
 bool flow_is_latest(const struct flow_setup *, const struct flow *);
 /* The latest run, which was brief, can be solved again with planned fences gone. */
 bool flow_can_lose(const struct flow_setup *);
-/* Edges of the blocks to which more comes where these planned fences of the latest run are gone: all
- * that come back are among them. The latest run is still the latest behind it; the edges are gone with
- * the next call. */
-void flow_solve_less(struct flow_setup *, const struct placed_fence *gone, uint32_t n, struct flow *);
+/* Edges of the blocks to which more comes where the planned fences at one place, those of the latest run, are
+ * `left` instead (FENCE_NONE: gone), which cover less: all that come back are among them. The latest run is
+ * still the latest behind it; the edges are gone with the next call. */
+void flow_solve_less(struct flow_setup *, const struct placed_fence *fences, const uint8_t *left, uint32_t n,
+	struct flow *);
 /* The same where n fences of the text are gone: by `existing` (see fence_view), which differs from that of
  * the latest run in these instructions only. */
 void flow_solve_taken(struct flow_setup *, const uint8_t *existing, const uint32_t *insns, uint32_t n,

@@ -16,6 +16,7 @@ struct meeting { /* facts of one async access, while its block is walked */
 struct meetings {
 	struct flow_setup *s;
 	bool anew; /* what the latest run met is not asked for */
+	bool latest; /* it is that run whose meetings these are */
 	struct meeting *v;
 	uint32_t n, cap;
 };
@@ -103,7 +104,7 @@ static void note_meeting(void *data, uint32_t access, struct bits own, struct bi
 
 			if (rounds_apart(m->s, access, meeting.fact))
 				continue;
-			if (met && !m->anew)
+			if (met && m->latest)
 				met[i] |= UINT64_C(1) << bit;
 			add_meeting(m, &meeting);
 		}
@@ -435,14 +436,15 @@ static bool comes_anew(const struct flow_setup *s, struct bits ran, uint32_t b)
 
 void flow_collect_edges(struct flow_setup *s, struct bits only, struct flow *flow)
 {
-	struct meetings m = {.s = s, .anew = only.nwords != 0};
+	struct meetings m = {
+		.s = s, .anew = only.nwords && !s->every, .latest = !only.nwords};
 	struct visitor visitor = {.data = &m, .meets = note_meeting};
 	struct arena *arena = s->brief ? s->arena : s->unit->arena;
 	uint32_t cap = s->brief ? s->brief_cap : 0;
 
 	if (s->facts.groups)
 		memset(s->known, 0, (size_t)s->facts.groups->nasyncs * s->facts.n);
-	if (!m.anew && !s->facts.groups)
+	if (m.latest && !s->facts.groups)
 		forget_met(s);
 	flow->edges = s->brief ? s->brief_edges : NULL;
 	for (uint32_t b = 0; b < s->unit->cfg.n; b++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * In: the latest run of the flow. Out: the edges that come where some fences, planned or of the
- * text, are gone, found by going on from its state. A fence takes facts away, each by itself, or
+ * text, are gone or cover less, found by going on from its state. A fence takes facts away, each by itself, or
  * puts their FENCED forms there, so a run with fewer fences has all that was there and more, but
  * for such forms; what these lead to was there before. Only blocks to which more comes are looked
  * at again. Invariant: behind it the state is that of the latest run, as before.
@@ -181,23 +181,26 @@ static bool run_until(struct flow_setup *s, flow_question *asked, const void *da
 	return found;
 }
 
-void flow_solve_less(
-	struct flow_setup *s, const struct placed_fence *gone, uint32_t n, struct flow *flow)
+void flow_solve_less(struct flow_setup *s, const struct placed_fence *fences, const uint8_t *left,
+	uint32_t n, struct flow *flow)
 {
 	struct event **events = ARENA_NEW(s->unit->arena, struct event *, n);
 
 	save(s);
+	for (uint32_t i = 0; i < n; i++)
+		events[i] = event_of(s, &fences[i]);
 	for (uint32_t i = 0; i < n; i++) {
-		events[i] = event_of(s, &gone[i]);
 		if (!events[i])
 			continue;
-		events[i]->fence = FENCE_NONE;
-		flow_mark_dirty(s, s->unit->cfg.block_of[gone[i].before]);
+		events[i]->fence = left[i];
+		flow_mark_dirty(s, s->unit->cfg.block_of[fences[i].before]);
 	}
+	s->every = s->own_only; /* whose edge it is may change, too */
 	run_on(s, flow);
+	s->every = false;
 	for (uint32_t i = 0; i < n; i++)
 		if (events[i])
-			events[i]->fence = gone[i].kind;
+			events[i]->fence = fences[i].kind;
 }
 
 static void mark_dirty(struct flow_setup *s, const uint32_t *insns, uint32_t n)

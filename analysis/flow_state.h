@@ -146,6 +146,7 @@ struct flow_setup {
 	uint32_t led;             /* enum assumption bits under which a leader's fence has settled something for others */
 	struct edge *brief_edges; /* of the latest brief run: used again by the next one */
 	uint32_t brief_cap;
+	bool every;               /* what was met before is listed, too, where it may have changed */
 	struct edge *less_edges;  /* the same for flow_solve_less */
 	uint32_t less_cap;
 	uint64_t *saved;          /* flow_less.c: rows and sites of the latest run, if has_saved */

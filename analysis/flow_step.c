@@ -38,15 +38,19 @@ static void set_everywhere(struct flow_setup *s, uint32_t fact, uint32_t fails)
 void flow_fenced_siblings(
 	const struct flow_setup *s, struct bits from, struct bits kill, struct bits to)
 {
+	uint64_t carried = 0;
+
 	for (uint32_t w = 0; s->facts.fenced && w < from.nwords; w++) {
 		uint64_t hit = from.words[w] & kill.words[w];
+		uint64_t next = hit & s->facts.fenced_next.words[w];
+		uint64_t far = hit & s->facts.fenced_far.words[w];
 
-		for (; hit; hit &= hit - 1) {
-			uint32_t f = w * 64 + (uint32_t)__builtin_ctzll(hit);
-			const struct fact *fact = &s->facts.v[f];
+		to.words[w] |= next << 1 | carried;
+		carried = next >> 63;
+		for (; far; far &= far - 1) {
+			uint32_t f = w * 64 + (uint32_t)__builtin_ctzll(far);
 
-			if (fact->form == FORM_PENDING && fact->sibling[FORM_FENCED] != NONE)
-				bits_set(to, fact->sibling[FORM_FENCED]);
+			bits_set(to, s->facts.v[f].sibling[FORM_FENCED]);
 		}
 	}
 }

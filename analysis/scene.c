@@ -178,18 +178,29 @@ void scene_solve_own(struct scene *scene, struct flow *flow)
 	solve(scene, flow, true, true);
 }
 
-bool scene_solve_without(struct scene *scene, uint32_t point, struct flow *flow)
+bool scene_solve_less(
+	struct scene *scene, uint32_t point, uint8_t width, bool own_only, struct flow *flow)
 {
-	struct placed_list gone = {0};
+	enum fence_kind whole[2], kinds[2];
+	struct placed_list list = {0};
 	uint32_t k = point;
 
-	if (!is_latest(scene, true, false) || !flow_can_lose(scene->setup))
+	fence_kinds(scene->width[point], whole);
+	fence_kinds(width, kinds);
+	bool two = whole[1] != FENCE_NONE;
+
+	if ((kinds[1] != FENCE_NONE && !two) || !is_latest(scene, true, own_only) ||
+		!flow_can_lose(scene->setup))
 		return false;
 	do {
-		add_placed(scene, &gone, k);
+		add_placed(scene, &list, k);
 		k = scene->points.sibling[k];
 	} while (k != point);
-	flow_solve_less(scene->setup, gone.v, gone.n, flow);
+	uint8_t *left = ARENA_NEW(scene->arena, uint8_t, list.n);
+
+	for (uint32_t i = 0; i < list.n; i++)
+		left[i] = (uint8_t)kinds[two && i % 2];
+	flow_solve_less(scene->setup, list.v, left, list.n, flow);
 	return true;
 }
 

@@ -51,9 +51,10 @@ void scene_solve(struct scene *, struct flow *);
 void scene_solve_full(struct scene *, struct flow *);
 /* The same with fences of the writer's side only (fence_view.own_only). */
 void scene_solve_own(struct scene *, struct flow *);
-/* The edges that come back without what is added at a point, among others that were there before;
- * false: not to be told but by a solve. Right after scene_solve; the scene is as it was. */
-bool scene_solve_without(struct scene *, uint32_t point, struct flow *);
+/* The edges that come back where what is added at a point is of less `width`, among others that were there
+ * before; false: not to be told but by a solve. Right after scene_solve or scene_solve_own; the scene is as
+ * it was. */
+bool scene_solve_less(struct scene *, uint32_t point, uint8_t width, bool own_only, struct flow *);
 /* Takes a fence of the text away in all copies. Edges, for comparing only, of one of the two flows
  * where it may differ from the one before: all that are new are among them. */
 void scene_solve_taken(struct scene *, uint32_t insn, bool own_only, struct flow *);
