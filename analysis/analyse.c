@@ -8,6 +8,7 @@
 #include "analysis/callees.h"
 #include "analysis/findings.h"
 #include "analysis/locals.h"
+#include "analysis/map_box.h"
 #include "analysis/scene.h"
 
 #include <stdlib.h>
@@ -279,6 +280,7 @@ void analyse_root_observed(const struct module *module, uint32_t function,
 	access_collect(unit->fn, &unit->cfg, unit->values, options, unit->observed, scratch,
 		&unit->accesses);
 	callees_collect(unit, &run->linked);
+	map_boxes_find(unit);
 	count(unit, result, keep);
 	solve(run, result);
 	finish(run, keep, result);

@@ -10,6 +10,7 @@ struct slicer {
 	bool *needed;		/* by register */
 	uint32_t *stack, depth; /* registers to follow */
 	bool calls;		/* of callees without a body */
+	bool maps;		/* tensor maps are built here */
 };
 
 static void need(struct slicer *s, uint32_t reg)
@@ -69,6 +70,7 @@ static bool names_more(const struct insn *insn)
 	case OP_call:
 	case OP_st:
 	case OP_cp:
+	case OP_tensormap:
 		return true;
 	default:
 		return false;
@@ -99,13 +101,17 @@ static void need_named(struct slicer *s, const struct insn *insn)
 		if (value_sends_to_mask(insn))
 			need_address(s, value_multicast_mask(fn, insn));
 		break;
+	case OP_tensormap: /* what is put into a map */
+		for (uint32_t k = 1; k < insn->count; k++)
+			need_address(s, insn_operand(fn, insn, k));
+		break;
 	default:
 		break;
 	}
 }
 
 /* What reaches a callee without a body says what it may touch (the others are linked), and so does what
- * it can find in memory: a stored pointer. */
+ * it can find in memory: a stored pointer. Zeros where a tensor map is to be built leave it as it is. */
 static void need_given(struct slicer *s, const struct insn *insn)
 {
 	const struct function *fn = s->vs->fn;
@@ -113,7 +119,7 @@ static void need_given(struct slicer *s, const struct insn *insn)
 	if (insn->op == OP_call || (insn->op == OP_st && insn_has(insn, MOD_param)))
 		for (uint32_t k = 0; k < insn->count; k++)
 			need_operand(s, insn_operand(fn, insn, k), 0);
-	if (insn->op == OP_st && s->calls && !insn_type(insn, 0).is_float &&
+	if (insn->op == OP_st && (s->calls || s->maps) && !insn_type(insn, 0).is_float &&
 		insn_type(insn, 0).bits >= 32)
 		need_operand(s, insn_operand(fn, insn, 1), 0);
 }
@@ -193,6 +199,7 @@ static void slice(struct slicer *s)
 		uint32_t i = vs->cfg->active.v[k];
 
 		s->calls |= vs->fn->insns[i].op == OP_call && vs->cfg->block_of[i] != NONE;
+		s->maps |= vs->fn->insns[i].op == OP_tensormap;
 	}
 	for (uint32_t k = 0; k < vs->cfg->active.n; k++)
 		if (vs->cfg->block_of[vs->cfg->active.v[k]] != NONE)
