@@ -81,6 +81,18 @@ class Module:
     def copy(self):
         return copy.deepcopy(self)
 
+    def settle(self):
+        """What a change has put in is text like any other now, and its names (zq...) are free again."""
+        for i, item in enumerate(self.items):
+            if isinstance(item, str):
+                self.items[i] = item.replace("zq", "zqa")
+                continue
+            item.header = item.header.replace("zq", "zqa")
+            item.name = item.name.replace("zq", "zqa")
+            item.__dict__.pop("registers", None)
+            for s in item.body:
+                s.text = s.text.replace("zq", "zqa")
+
 
 def without_comments(text):
     def blank(m):

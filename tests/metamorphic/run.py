@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metamorphic tests: changes a text so that its meaning stays and asks whether the answer does.
 
-usage: run.py [-v] [-k FOLDER] [-n PROGRAMS] [-s SEED] [-o ORACLE] [-c CHANGE] [-r WORD] [-x OPTION] TOOL PATH...
+usage: run.py [-v] [-k FOLDER] [-n PROGRAMS] [-s SEED] [-o ORACLE] [-c CHANGE] [-t TIMES] [-r WORD] [-x OPTION] TOOL PATH...
 
 PATH is a .ptx file or a folder of them; -n takes that many programs of the oracle besides. For each text:
 
@@ -16,7 +16,7 @@ PATH is a .ptx file or a folder of them; -n takes that many programs of the orac
 
 Of an oracle's program the edges are known: there only those may not be gone. -v lists answers that got stronger,
 -k keeps the texts of what failed, -c runs one change alone (`-c text` all but the first point), another -r makes other
-changes, -x passes an option to each run of the tool. The last lines count texts, changed texts, and answers.
+changes, -t some that are several one behind the other, -x passes an option to each run of the tool. The last lines count texts, changed texts, and answers.
 """
 import getopt
 import json
@@ -164,7 +164,24 @@ def believes(run, text, change, after, changed, key):
         return key in with_ids(run.check([f.name], text.options + ["--assume=-" + ",".join(beliefs)])[0], ids)[0]
 
 
-def try_changes(run, text, only, folder):
+def chains(run, text, times):
+    """Changes that keep the meaning, `times` of them one behind the other, by name."""
+    rng = random.Random(zlib.crc32((os.path.basename(text.name) + run.word).encode()))
+
+    def all_of(names):
+        def apply(module, rng):
+            done = 0
+            for name in names:
+                done += bool(changes.MEANING[name](module, rng))
+                module.settle()
+            return done > 1
+        return apply
+    for _ in range(8):
+        names = rng.sample(sorted(changes.MEANING), times)
+        yield ", ".join(names), all_of(names)
+
+
+def try_changes(run, text, only, times, folder):
     try:
         module = ptx.read(text.text)
         base, ids = ptx.write(module)
@@ -173,7 +190,8 @@ def try_changes(run, text, only, folder):
             print("%s: not read: %s" % (text.name, e))
         return False
     variants = [("base", {}, False, base, ids)]
-    for change, apply in list(changes.NAMES.items()) + list(changes.MEANING.items()):
+    single = list(changes.NAMES.items()) + list(changes.MEANING.items())
+    for change, apply in list(chains(run, text, times)) if times else single:
         if only and change != only:
             continue
         copy = module.copy()
@@ -313,7 +331,7 @@ def texts(paths, oracle, first, count):
 
 
 def main():
-    options, paths = getopt.getopt(sys.argv[1:], "vk:n:s:o:c:r:x:")
+    options, paths = getopt.getopt(sys.argv[1:], "vk:n:s:o:c:t:r:x:")
     given = dict(options)
     extra = [v for k, v in options if k == "-x"]
     run = Run([paths[0]], given.get("-k"), "-v" in given, given.get("-r", ""), extra)
@@ -321,7 +339,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for text in texts(paths[1:], given.get("-o"), int(given.get("-s", 1)), int(given.get("-n", 0))):
             if only != "text":
-                read += try_changes(run, text, only, folder)
+                read += try_changes(run, text, only, int(given.get("-t", 0)), folder)
             if only in (None, "text"):
                 try_text(run, text, folder)
                 try_assumptions(run, text, folder)
