@@ -176,6 +176,7 @@ struct check_defs check_prepare(struct unit *unit)
 		.at = ARENA_UNSET(unit->arena, uint32_t, unit->fn->nregs),
 		.in = ARENA_NEW(unit->arena, uint8_t, entries),
 		.room = ARENA_NEW(unit->arena, struct check_room, 1),
+		.kept = ARENA_NEW(unit->arena, struct check_flags, 2),
 		.queue = ARENA_UNSET(unit->arena, uint32_t, entries),
 		.queued = ARENA_NEW(unit->arena, bool, entries),
 		.slot = ARENA_NEW(unit->arena, uint8_t, unit->fn->nregs + 1),

@@ -420,15 +420,55 @@ static struct bits find_ahead(const struct check_walk *w)
 	return ahead;
 }
 
-/* What the flags hold where the site runs, from the entry of the function on. Conditions of the
- * site that never change hold there as well, for a thread that will come to the site. */
-static void find_flags_at_site(struct check_walk *w, struct walk_queue *q)
+static uint8_t *room_for_truths(const struct check_walk *w, struct check_room *room, size_t size)
 {
-	uint8_t *at_site = ARENA_NEW(w->unit->arena, uint8_t, w->ntracked + 1);
-	uint8_t (*join)(uint8_t, uint8_t) = w->join;
-	struct bits ahead = find_ahead(w);
+	if (!room->truths || size > room->size) {
+		room->size = size > 2 * room->size ? size : 2 * room->size;
+		room->truths = ARENA_UNSET(w->unit->arena, uint8_t, room->size);
+	}
+	return room->truths;
+}
 
-	w->join = check_larger; /* the one state of this run is "reached" */
+static bool has_flags(const struct check_walk *w, const struct check_flags *kept)
+{
+	if (!kept->tracked || kept->ntracked != w->ntracked ||
+		kept->nconditions != w->nconditions ||
+		!bits_has(kept->ahead, w->unit->cfg.block_of[w->site]))
+		return false;
+	for (uint32_t i = 0; i < w->nconditions; i++)
+		if (kept->conditions[i].number != w->conditions[i].number ||
+			kept->conditions[i].truth != w->conditions[i].truth)
+			return false;
+	for (uint32_t t = 0; t < w->ntracked; t++)
+		if (kept->tracked[t].reg != w->tracked[t].reg ||
+			kept->tracked[t].start != w->tracked[t].start ||
+			kept->tracked[t].is_condition != w->tracked[t].is_condition)
+			return false;
+	return true;
+}
+
+static void keep_flags(const struct check_walk *w, struct check_flags *kept)
+{
+	kept->ahead = find_ahead(w);
+	kept->nconditions = w->nconditions;
+	kept->conditions = w->conditions;
+	kept->ntracked = w->ntracked;
+	kept->tracked = ARENA_UNSET(w->unit->arena, struct check_tracked, w->ntracked + 1);
+	memcpy(kept->tracked, w->tracked, sizeof(*w->tracked) * w->ntracked);
+}
+
+/* The state of the flags where a block begins becomes the present one. */
+static void begin_with_flags(struct check_walk *w, uint32_t block)
+{
+	memcpy(w->now, &w->truths[(size_t)block * CHECK_CONTEXTS * w->ntracked], w->ntracked);
+}
+
+/* What the flags hold where blocks begin, from the entry of the function on. Conditions of the
+ * site that never change hold there as well, for a thread that will come to the site. */
+static void run_flags(struct check_walk *w, struct walk_queue *q)
+{
+	struct bits ahead = w->defs->kept->ahead;
+
 	w->in[0] = 1;
 	memset(w->truths, CHECK_TRUE | CHECK_FALSE, w->ntracked);
 	push(q, 0);
@@ -437,15 +477,11 @@ static void find_flags_at_site(struct check_walk *w, struct walk_queue *q)
 		const struct block *block = &w->unit->cfg.blocks[b];
 
 		q->has[entry] = false;
-		memcpy(w->now, &w->truths[(size_t)entry * w->ntracked], w->ntracked);
+		begin_with_flags(w, b);
 		for (uint32_t n = w->defs->notable_from[block->first]; n < w->defs->nnotable; n++) {
-			uint32_t i = w->defs->notable[n];
-
-			if (i >= block->first + block->count)
+			if (w->defs->notable[n] >= block->first + block->count)
 				break;
-			for (uint32_t t = 0; i == w->site && t < w->ntracked; t++)
-				at_site[t] |= w->now[t];
-			step_truths(w, i);
+			step_truths(w, w->defs->notable[n]);
 		}
 		w->context = CHECK_COLD;
 		for (uint32_t k = 0; k < block->succ.n; k++)
@@ -453,21 +489,57 @@ static void find_flags_at_site(struct check_walk *w, struct walk_queue *q)
 				flow_into(w, block, k, 1))
 				push(q, block->succ.v[k] * CHECK_CONTEXTS);
 	}
-	w->join = join;
-	for (uint32_t t = 0; t < w->ntracked; t++)
-		if (!w->tracked[t].is_condition && at_site[t])
-			w->tracked[t].start = at_site[t];
 }
 
-static uint8_t *room_for_truths(const struct check_walk *w, size_t size)
+/* What they hold where the site runs. */
+static void note_flags_at_site(struct check_walk *w)
 {
-	struct check_room *room = w->defs->room;
+	uint32_t b = w->unit->cfg.block_of[w->site];
 
-	if (!room->truths || size > room->size) {
-		room->size = size > 2 * room->size ? size : 2 * room->size;
-		room->truths = ARENA_UNSET(w->unit->arena, uint8_t, room->size);
+	if (!w->in[b * CHECK_CONTEXTS])
+		return;
+	begin_with_flags(w, b);
+	for (uint32_t n = w->defs->notable_from[w->unit->cfg.blocks[b].first];
+		n < w->defs->nnotable && w->defs->notable[n] < w->site; n++)
+		step_truths(w, w->defs->notable[n]);
+	for (uint32_t t = 0; t < w->ntracked; t++)
+		if (!w->tracked[t].is_condition && w->now[t])
+			w->tracked[t].start = w->now[t];
+}
+
+/* The latest run that serves the walk comes to the front; else the older one. */
+static bool find_kept(const struct check_walk *w)
+{
+	struct check_flags *kept = w->defs->kept, older = kept[1];
+
+	if (has_flags(w, &kept[0]))
+		return true;
+	kept[1] = kept[0];
+	kept[0] = older;
+	return has_flags(w, &kept[0]);
+}
+
+static void find_flags_at_site(struct check_walk *w, struct walk_queue *q)
+{
+	bool known = find_kept(w);
+	struct check_flags *kept = w->defs->kept;
+	uint32_t n = w->unit->cfg.n * CHECK_CONTEXTS;
+	uint8_t (*join)(uint8_t, uint8_t) = w->join, *in = w->in, *truths = w->truths;
+
+	w->join = check_larger; /* the one state of this run is "reached" */
+	if (!kept->in)
+		kept->in = ARENA_UNSET(w->unit->arena, uint8_t, n);
+	w->in = kept->in;
+	w->truths = room_for_truths(w, &kept->truths, (size_t)n * w->ntracked);
+	if (!known) {
+		keep_flags(w, kept);
+		memset(w->in, 0, n);
+		run_flags(w, q);
 	}
-	return room->truths;
+	note_flags_at_site(w);
+	w->join = join;
+	w->in = in;
+	w->truths = truths;
 }
 
 void check_run(struct check_walk *w, visitor *visit, void *arg)
@@ -482,12 +554,11 @@ void check_run(struct check_walk *w, visitor *visit, void *arg)
 	for (uint32_t k = 0; k < w->ntracked; k++)
 		w->defs->slot[w->tracked[k].reg] = (uint8_t)(k + 1);
 	w->in = w->defs->in;
-	w->truths = room_for_truths(w, (size_t)n * w->ntracked);
+	w->truths = room_for_truths(w, w->defs->room, (size_t)n * w->ntracked);
 	memset(q.has, 0, n);
 	memset(w->in, 0, n);
 	if (w->defs->nflags)
 		find_flags_at_site(w, &q);
-	memset(w->in, 0, n);
 	memset(&w->truths[(size_t)home * w->ntracked], 0, w->ntracked);
 	push(&q, home);
 	while (q.n && !budget_spent(w->unit->budget)) {

@@ -31,6 +31,18 @@ struct check_room { /* for the truths of the walk that asked for most so far */
 	size_t size;
 };
 
+/* What flags hold where blocks begin, as a run from the entry found it: it serves all sites in these blocks that run
+ * under the same conditions. */
+struct check_flags {
+	struct bits ahead; /* the blocks */
+	struct check_condition *conditions;
+	uint32_t nconditions;
+	struct check_tracked *tracked; /* as they were when it began; NULL: there was no run */
+	uint32_t ntracked;
+	uint8_t *in;
+	struct check_room truths;
+};
+
 struct check_defs { /* what walks of one function share */
 	/* by register that may hold a bool: how many instructions define it, and the last one */
 	uint32_t *n, *at;
@@ -41,6 +53,7 @@ struct check_defs { /* what walks of one function share */
 	uint32_t *flags, nflags; /* registers that hold bools made of constants */
 	uint8_t *in;		 /* room of a walk, see below */
 	struct check_room *room;
+	struct check_flags *kept; /* of the latest two runs: stores mostly take turns with those of a tail */
 	uint32_t *queue;
 	bool *queued;
 	uint64_t *steps; /* of all walks so far */
