@@ -155,7 +155,7 @@ def believes(run, text, change, after, changed, key):
     way of a branch has got its own copy of the hand-off, so that it stands in front of them."""
     report, ids = after
     beliefs = {a for k in report["kernels"] for a in k["assumptions"]} & {
-        "own-stage", "consumed-loads" if change == "copy tails" else ""}
+        "own-stage", "consumed-loads" if "copy tails" in change else ""}
     if not beliefs or any(o.startswith("--assume") for o in text.options):
         return False
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as f:
