@@ -176,6 +176,7 @@ static bool run_until(struct flow_setup *s, flow_question *asked, const void *da
 		collect(s, ran, &flow);
 		found = any_asked(&flow, asked, data);
 	}
+	found |= s->loads_stay_open && (s->led & ~led); /* it is another assumption that leaves none then */
 	drop_rest(s);
 	go_back(s, ran, led);
 	return found;
