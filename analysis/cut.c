@@ -35,6 +35,7 @@ struct solver {
 	struct arena *arena;
 	struct budget *budget;
 	bool *infeasible; /* by demand */
+	uint32_t *reach;  /* by demand: how many runs it may pass */
 	struct maxflow *network;
 	struct bits any, always, done, taken, starts, ends; /* scratch, by run */
 	struct bits group;		      /* scratch, by demand */
@@ -261,14 +262,42 @@ static void cut_group(const struct solver *s, struct ids group, uint8_t *have)
 			s->infeasible[group.v[i]] = true;
 }
 
-/* Demands to which run r matters: the others are as they were. */
-static bool all_met(const struct solver *s, struct ids demands, const uint8_t *have, uint32_t r)
+/* Less stands in run r than did; it matters to demands that what stood there stopped and what is left does not:
+ * the others are as they were. */
+static bool all_met(
+	const struct solver *s, struct ids demands, const uint8_t *have, uint32_t r, uint8_t before)
 {
-	for (uint32_t i = 0; i < demands.n; i++)
-		if (!s->infeasible[demands.v[i]] && bits_has(s->runs->relevant[demands.v[i]], r) &&
-			runs_open_path(s->runs, demands.v[i], have, NULL))
+	const struct runs *runs = s->runs;
+
+	for (uint32_t i = 0; i < demands.n; i++) {
+		uint32_t d = demands.v[i];
+		uint8_t width = runs->demands[d].width, given = runs->v[r].given;
+
+		if (!s->infeasible[d] && bits_has(runs->relevant[d], r) &&
+			cut_covers(before | given, width) && !cut_covers(have[r] | given, width) &&
+			runs_open_path(s->runs, d, have, NULL))
 			return false;
+	}
 	return true;
+}
+
+static int by_reach(const void *a, const void *b, void *reach)
+{
+	const uint32_t *x = a, *y = b, *of = reach;
+
+	if (of[*x] != of[*y])
+		return of[*x] < of[*y] ? -1 : 1;
+	return (*x > *y) - (*x < *y);
+}
+
+/* Those of the fewest runs first: they are soon looked through, and need the fence most often. */
+static struct ids nearest_first(const struct solver *s, struct ids demands)
+{
+	uint32_t *v = ARENA_UNSET(s->arena, uint32_t, demands.n);
+
+	memcpy(v, demands.v, sizeof(*v) * demands.n);
+	qsort_r(v, demands.n, sizeof(*v), by_reach, s->reach);
+	return (struct ids){v, demands.n};
 }
 
 #define PRUNE_WORK_MOST (UINT64_C(1) << 21)
@@ -291,8 +320,9 @@ static void prune(const struct solver *s, struct ids demands, uint8_t *have)
 	const struct runs *runs = s->runs;
 	struct bits done = s->done;
 
-	if (too_many_to_prune(runs, have))
+	if (!demands.n || too_many_to_prune(runs, have))
 		return;
+	demands = nearest_first(s, demands);
 	bits_zero(done);
 	for (;;) {
 		uint32_t dearest = NONE;
@@ -308,15 +338,16 @@ static void prune(const struct solver *s, struct ids demands, uint8_t *have)
 		uint8_t whole = have[dearest];
 
 		have[dearest] = 0;
-		if (all_met(s, demands, have, dearest))
+		if (all_met(s, demands, have, dearest, whole))
 			continue;
 		have[dearest] = whole;
 		for (uint32_t i = 0; i < sizeof(parts); i++) {
 			if (!(have[dearest] & parts[i]))
 				continue;
+			whole = have[dearest];
 			have[dearest] &= (uint8_t)~parts[i];
-			if (!all_met(s, demands, have, dearest))
-				have[dearest] |= parts[i];
+			if (!all_met(s, demands, have, dearest, whole))
+				have[dearest] = whole;
 		}
 	}
 }
@@ -580,6 +611,9 @@ static void solve(struct solver *s, const struct cut_graph *graph, const struct 
 	s->ends = bits_new(arena, runs->n + 1);
 	s->side = bits_new(arena, 2 * runs->n + 2);
 	s->group = bits_new(arena, ndemands);
+	s->reach = ARENA_UNSET(arena, uint32_t, ndemands);
+	for (uint32_t d = 0; d < ndemands; d++)
+		s->reach[d] = bits_count(runs->relevant[d]);
 	uint8_t *have = ARENA_NEW(arena, uint8_t, runs->n + 1);
 	struct sets groups = find_groups(s);
 	struct sets components = find_components(s, &groups);

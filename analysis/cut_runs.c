@@ -131,9 +131,7 @@ static void collect_runs(struct runs *runs, struct arena *arena, const struct li
 	bits_and_not(starts, lines->inside);
 	runs->of = ARENA_UNSET(arena, uint32_t, g->n + 1);
 	memset(runs->of, 0xff, sizeof(*runs->of) * ((size_t)g->n + 1));
-	for (uint32_t w = 0; w < starts.nwords; w++)
-		runs->n += (uint32_t)__builtin_popcountll(starts.words[w]);
-	runs->v = ARENA_UNSET(arena, struct run, runs->n + 1);
+	runs->v = ARENA_UNSET(arena, struct run, bits_count(starts) + 1);
 	runs->n = 0;
 	for (uint32_t p = bits_next(starts, 0); p != NONE; p = bits_next(starts, p + 1)) {
 		struct run *run = &runs->v[runs->n];

@@ -106,6 +106,15 @@ static inline bool bits_equal(struct bits a, struct bits b)
 	return memcmp(a.words, b.words, a.nwords * sizeof(*a.words)) == 0;
 }
 
+static inline uint32_t bits_count(struct bits b)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b.nwords; i++)
+		n += (uint32_t)__builtin_popcountll(b.words[i]);
+	return n;
+}
+
 /* The first set bit at or after `from`, or NONE (UINT32_MAX). */
 static inline uint32_t bits_next(struct bits b, uint32_t from)
 {
