@@ -407,7 +407,10 @@ static void find_limited(struct flow_setup *s)
 		any |= limited[i];
 		full |= site_takes_all(&s->handoffs.sites[i]);
 	}
-	s->limited = any && full ? limited : NULL;
+	/* elsewhere threads may pass such barriers of which nothing is seen here */
+	bool seen = !s->unit->nunmodelled && s->unit->module->functions[s->unit->fn->index].is_entry;
+
+	s->limited = any && full && seen ? limited : NULL;
 }
 
 static void prepare_rows(struct flow_setup *s)
