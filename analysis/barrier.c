@@ -10,17 +10,28 @@
  * then meet too. Invariant: a pair is added only for threads that have passed equally many barriers
  * of the id. Threads that meet at one site after that may be in different rounds of a loop, where
  * uniform code too sends them different ways: such sites are kept apart.
+ *
+ * Walls are barriers of other ids that every thread of the CTA passes. Two threads that stand at sites at
+ * once have both passed the last wall that is complete, and none since; so no way is followed through a wall,
+ * and what stands behind those that meet at walls meets.
  */
 #include "analysis/barrier.h"
+
+#include "analysis/barrier_steady.h"
 
 #include "analysis/threads.h"
 
 #include "base/bits.h"
 
+#include <string.h>
+
 struct walk {
 	struct unit *unit;
 	struct barrier_group *group;
 	uint32_t *first_in; /* by block: first site of the group in it, or NONE */
+	bool *walled;	    /* by instruction: it is a wall; NULL: there is none */
+	uint32_t *wall_in;  /* by block: its first wall, NONE */
+	struct steady_rounds *steady; /* NULL: rounds are not counted */
 	uint32_t *stamp, round;
 	uint32_t *stack;
 	struct bits apart; /* by site: two threads that meet here may be in different rounds of a loop */
@@ -141,18 +152,33 @@ bool barrier_divides(struct unit *unit, uint32_t insn)
 	return false;
 }
 
-/* From a site to the end of its block; tells whether the way can go on behind it. */
-static bool pass_sites(struct walk *w, uint32_t site, struct sites *out)
+/* A wall stands among these instructions of a block. */
+static bool wall_in(const struct walk *w, uint32_t b, uint32_t from, uint32_t to)
+{
+	if (!w->walled || w->wall_in[b] >= to)
+		return false;
+	for (uint32_t i = from > w->wall_in[b] ? from : w->wall_in[b]; i < to; i++)
+		if (w->walled[i])
+			return true;
+	return false;
+}
+
+/* From an instruction to the end of its block, where `site` is the next one; tells whether the way can go on
+ * behind it. */
+static bool pass_sites(struct walk *w, uint32_t b, uint32_t from, uint32_t site, struct sites *out)
 {
 	const struct barrier_group *g = w->group;
-	uint32_t b = w->unit->cfg.block_of[g->insns[site]];
+	const struct block *block = &w->unit->cfg.blocks[b];
 
 	for (; site < g->n && w->unit->cfg.block_of[g->insns[site]] == b; site++) {
+		if (wall_in(w, b, from, g->insns[site]))
+			return false;
 		add_site(w, out, site);
 		if (!barrier_skipped(w->unit, g->insns[site]))
 			return false;
+		from = g->insns[site] + 1;
 	}
-	return true;
+	return !wall_in(w, b, from, block->first + block->count);
 }
 
 /* Visits one block: a site that every thread passes stops the way, the end block too. */
@@ -165,7 +191,8 @@ static uint32_t visit(struct walk *w, uint32_t b, uint32_t end, uint32_t top, st
 	if (w->stamp[b] == w->round)
 		return top;
 	w->stamp[b] = w->round;
-	if (w->first_in[b] != NONE && !pass_sites(w, w->first_in[b], out))
+	if ((w->first_in[b] != NONE || (w->walled && w->wall_in[b] != NONE)) &&
+		!pass_sites(w, b, w->unit->cfg.blocks[b].first, w->first_in[b], out))
 		return top;
 	w->stack[top] = b;
 	return top + 1;
@@ -199,19 +226,23 @@ static struct sites first_from(struct walk *w, uint32_t from, uint32_t end)
 	return out;
 }
 
-/* First sites behind a site. */
-static struct sites next_of(struct walk *w, uint32_t site)
+/* First sites behind an instruction, of which `site` is the next in its block, if it is there. */
+static struct sites first_behind(struct walk *w, uint32_t insn, uint32_t site)
 {
-	const struct barrier_group *g = w->group;
-	uint32_t b = w->unit->cfg.block_of[g->insns[site]];
+	uint32_t b = w->unit->cfg.block_of[insn];
 	struct sites out = {0};
 
-	if (site + 1 < g->n && w->unit->cfg.block_of[g->insns[site + 1]] == b &&
-		!pass_sites(w, site + 1, &out))
+	if (!pass_sites(w, b, insn + 1, site, &out))
 		return out;
 	w->round++;
 	drain(w, visit_succs(w, b, NONE, 0, &out), NONE, &out);
 	return out;
+}
+
+/* First sites behind a site. */
+static struct sites next_of(struct walk *w, uint32_t site)
+{
+	return first_behind(w, w->group->insns[site], site + 1);
 }
 
 static bool mark(struct barrier_group *g, uint32_t a, uint32_t b)
@@ -227,7 +258,7 @@ static bool mark(struct barrier_group *g, uint32_t a, uint32_t b)
 
 static void mark_apart(struct walk *w, uint32_t site, struct bits todo)
 {
-	if (bits_has(w->apart, site))
+	if (bits_has(w->apart, site) || (w->steady && steady_has(w->steady, site)))
 		return;
 	bits_set(w->apart, site);
 	bits_set(todo, site);
@@ -423,6 +454,54 @@ static void close_product(struct walk *w, struct bits todo)
 	}
 }
 
+/* First sites behind a wall. */
+static struct sites behind_wall(struct walk *w, uint32_t insn)
+{
+	uint32_t site = w->first_in[w->unit->cfg.block_of[insn]];
+
+	while (site < w->group->n && w->group->insns[site] < insn)
+		site++;
+	return first_behind(w, insn, site);
+}
+
+/* Threads that have met at walls, elsewhere or in other rounds, go on. */
+static void meet_behind_walls(struct walk *w, const struct barrier_group *walls, struct bits todo)
+{
+	struct sites *next = ARENA_NEW(w->unit->arena, struct sites, walls->n);
+
+	for (uint32_t a = 0; a < walls->n; a++)
+		next[a] = behind_wall(w, walls->insns[a]);
+	for (uint32_t a = 0; a < walls->n; a++) {
+		for (uint32_t b = 0; b <= a; b++) {
+			if (!barrier_meets(walls, a, b) || (a == b && !bits_has(walls->apart, a)))
+				continue;
+			meet_all(w, &next[a], &next[b], todo);
+			for (uint32_t i = 0; i < next[a].n; i++)
+				if (site_has(&next[b], next[a].v[i]))
+					mark_apart(w, next[a].v[i], todo);
+		}
+	}
+}
+
+static void find_walls(struct walk *w)
+{
+	const struct barrier_group *g = w->group;
+
+	if (!g->nwalls)
+		return;
+	w->walled = ARENA_NEW(w->unit->arena, bool, w->unit->fn->ninsns);
+	w->wall_in = ARENA_UNSET(w->unit->arena, uint32_t, w->unit->cfg.n);
+	memset(w->wall_in, 0xff, sizeof(*w->wall_in) * w->unit->cfg.n);
+	for (uint32_t k = 0; k < g->nwalls; k++) {
+		for (uint32_t i = 0; i < g->walls[k].n; i++) {
+			uint32_t wall = g->walls[k].insns[i], *first = &w->wall_in[w->unit->cfg.block_of[wall]];
+
+			w->walled[wall] = true;
+			*first = wall < *first ? wall : *first;
+		}
+	}
+}
+
 void barrier_meet(struct unit *unit, struct barrier_group *group)
 {
 	const struct cfg *cfg = &unit->cfg;
@@ -431,16 +510,19 @@ void barrier_meet(struct unit *unit, struct barrier_group *group)
 
 	for (uint32_t i = 0; i < group->n; i++)
 		mark(group, i, i);
-	if (group->n < 2)
+	if (group->n < 2 && !group->apart.words)
 		return;
 	w.first_in = ARENA_NEW(unit->arena, uint32_t, cfg->n);
 	w.stamp = ARENA_NEW(unit->arena, uint32_t, cfg->n);
 	w.stack = ARENA_NEW(unit->arena, uint32_t, cfg->n + 1);
-	w.apart = bits_new(unit->arena, group->n);
+	w.apart = group->apart.words ? group->apart : bits_new(unit->arena, group->n);
 	for (uint32_t b = 0; b < cfg->n; b++)
 		w.first_in[b] = NONE;
 	for (uint32_t i = group->n; i-- > 0;)
 		w.first_in[cfg->block_of[group->insns[i]]] = i;
+	find_walls(&w);
+	if (group->apart.words)
+		w.steady = steady_rounds(unit, group, w.first_in);
 	for (uint32_t b = 0; b < cfg->n && !budget_spent(unit->budget); b++) {
 		if (cfg->blocks[b].succ.n < 2 || !arms_may_meet(&w, b))
 			continue;
@@ -454,6 +536,8 @@ void barrier_meet(struct unit *unit, struct barrier_group *group)
 
 		meet_all(&w, &(struct sites){.v = &i, .n = 1}, &behind, todo);
 	}
+	for (uint32_t k = 0; k < group->nwalls; k++)
+		meet_behind_walls(&w, &group->walls[k], todo);
 	if (bits_any(todo))
 		close_product(&w, todo);
 }

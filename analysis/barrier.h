@@ -7,11 +7,15 @@
 #pragma once
 
 #include "analysis/unit.h"
+#include "base/bits.h"
 
 struct barrier_group {
 	const uint32_t *insns; /* barrier instructions of one id, ascending, all reachable */
 	uint32_t n;
 	uint64_t *meet;        /* n x n bits, row after row of (n + 63) / 64 words: symmetric */
+	struct bits apart;     /* words: by instruction of the group, threads that meet there may be in different rounds of a loop */
+	const struct barrier_group *walls; /* groups of other ids at which all threads of the CTA meet, or NULL */
+	uint32_t nwalls;
 };
 
 /* The ids, as a mask, that the threads which can come to a barrier instruction have in the register of

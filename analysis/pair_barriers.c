@@ -53,13 +53,62 @@ static struct barrier_id barrier_id(struct pairing *p, uint32_t insn)
 	return id;
 }
 
-static void pair_group(struct pairing *p, const struct barriers *all, const struct barrier_id *id)
+/* Ids at whose barriers all threads of the CTA meet each time, and no others. */
+struct walls {
+	struct barrier_group *v;
+	uint32_t n;
+	bool asked;
+};
+
+static bool is_wall(const struct pairing *p, const struct barriers *all, const struct barrier_id *id)
+{
+	for (uint32_t k = 0; k < all->n; k++) {
+		const struct sync_site *s = &p->h->sites[all->sites[k]];
+
+		if (barrier_ids_meet(id, &all->ids[k]))
+			return false;
+		if (barrier_same_id(id, &all->ids[k]) && (!s->full || p->unit->fn->insns[s->insn].guard != NONE))
+			return false;
+	}
+	return id->kind == ID_CONSTANT;
+}
+
+static struct barrier_group wall_of(struct pairing *p, const struct barriers *all, const struct barrier_id *id)
+{
+	struct arena *arena = p->unit->arena;
+	uint32_t *insns = ARENA_NEW(arena, uint32_t, all->n);
+	struct barrier_group g = {.insns = insns};
+
+	for (uint32_t k = 0; k < all->n; k++)
+		if (barrier_same_id(id, &all->ids[k]))
+			insns[g.n++] = p->h->sites[all->sites[k]].insn;
+	g.meet = ARENA_NEW(arena, uint64_t, (size_t)g.n * ((g.n + 63) / 64));
+	g.apart = bits_new(arena, g.n);
+	barrier_meet(p->unit, &g);
+	return g;
+}
+
+static void find_walls(struct pairing *p, const struct barriers *all, struct walls *walls)
+{
+	walls->asked = true;
+	walls->v = ARENA_NEW(p->unit->arena, struct barrier_group, BARRIER_IDS);
+	for (uint32_t i = 0; i < all->n && walls->n < BARRIER_IDS; i++) {
+		uint32_t first = 0;
+
+		while (!barrier_same_id(&all->ids[first], &all->ids[i]))
+			first++;
+		if (first == i && is_wall(p, all, &all->ids[i]))
+			walls->v[walls->n++] = wall_of(p, all, &all->ids[i]);
+	}
+}
+
+static void pair_group(struct pairing *p, const struct barriers *all, const struct barrier_id *id, struct walls *walls)
 {
 	struct unit *unit = p->unit;
 	uint32_t *sites = ARENA_NEW(unit->arena, uint32_t, all->n);
 	uint32_t *insns = ARENA_NEW(unit->arena, uint32_t, all->n);
 	struct barrier_group g = {.insns = insns};
-	bool named = false;
+	bool named = false, waits = true;
 
 	/* sites come block by block in RPO; barrier_meet wants them ascending within a block: they
 	 * are */
@@ -69,10 +118,18 @@ static void pair_group(struct pairing *p, const struct barriers *all, const stru
 		sites[g.n] = all->sites[i];
 		insns[g.n++] = p->h->sites[all->sites[i]].insn;
 		named |= !p->h->sites[all->sites[i]].full;
+		waits &= p->h->sites[all->sites[i]].kind == SYNC_BAR;
 	}
 	bool product = !named || (unit->options->assume & ASSUME_NAMED_IDS);
+	/* an arrival may be of a phase that ends behind a wall; what runs elsewhere may pass walls too */
+	bool walled = named && waits && !unit->nunmodelled &&
+		      unit->module->functions[unit->fn->index].is_entry;
 
 	if (product) {
+		if (walled && !walls->asked)
+			find_walls(p, all, walls);
+		g.walls = walls->v;
+		g.nwalls = walled ? walls->n : 0;
 		g.meet = ARENA_NEW(unit->arena, uint64_t, (size_t)g.n * ((g.n + 63) / 64));
 		barrier_meet(unit, &g);
 	}
@@ -106,6 +163,7 @@ void pair_barriers(struct pairing *p)
 {
 	struct unit *unit = p->unit;
 	struct barriers all = {0};
+	struct walls walls = {0};
 	uint32_t ids_cap = 0, nids = 0;
 
 	for (uint32_t i = 0; i < p->h->n; i++) {
@@ -125,7 +183,7 @@ void pair_barriers(struct pairing *p)
 			first++;
 		p->h->sites[all.sites[i]].barrier = first;
 		if (first == i)
-			pair_group(p, &all, &all.ids[i]);
+			pair_group(p, &all, &all.ids[i], &walls);
 	}
 	/* ids that may be equal without being provably so: every site with every other */
 	for (uint32_t i = 0; i < all.n; i++) {
