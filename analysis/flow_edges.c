@@ -203,7 +203,7 @@ static uint32_t scan_back(struct way_search *q, uint32_t b, uint32_t end, uint32
 	for (;;) {
 		const struct block *block = &s->unit->cfg.blocks[b];
 
-		for (uint32_t e = end; e-- > flow_first(s, b);) {
+		for (uint32_t e = bits_has(s->hears, b) ? end : 0; e-- > flow_first(s, b);) {
 			if (s->events[e].kind != EVENT_ACQUIRE ||
 				!bits_has(s->received[s->events[e].arg], q->fact))
 				continue;

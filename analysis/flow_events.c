@@ -473,6 +473,9 @@ static void prepare_sets(struct flow_setup *s)
 	s->dirty = ARENA_NEW(arena, uint64_t, (unit->cfg.n + 63) / 64);
 	s->seen = ARENA_NEW(arena, uint32_t, unit->cfg.n);
 	s->heard = ARENA_NEW(arena, uint32_t, s->handoffs.n);
+	s->hears = bits_new(arena, unit->cfg.n);
+	for (uint32_t i = 0; i < s->handoffs.n; i++)
+		bits_set(s->hears, s->handoffs.sites[i].block);
 	if (s->facts.groups)
 		s->known = ARENA_NEW(arena, uint8_t, (size_t)s->facts.groups->nasyncs * s->facts.n);
 }

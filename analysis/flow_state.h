@@ -173,6 +173,7 @@ struct flow_setup {
 	struct bits scratch, scratch2, scratch3, suppressed;
 	uint64_t *dirty;          /* blocks, one bit each */
 	uint32_t *seen, *heard, round; /* by block, by site: stamps of backward searches */
+	struct bits hears; /* blocks with a site */
 };
 
 /* The literal that holds along the i-th edge out of a block, or NO_LITERAL. */
