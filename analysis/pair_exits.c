@@ -6,6 +6,7 @@
  */
 #include "analysis/barrier.h"
 #include "analysis/pairing.h"
+#include "base/bits.h"
 
 #include <string.h>
 
@@ -15,6 +16,11 @@ struct region { /* blocks reachable from one */
 	uint32_t *stack;
 	bool *has_site; /* by block: an exit, or a barrier that counts who has left */
 	uint64_t *in_block, *passed; /* by block: such barriers in it; since the branch, before it */
+	const struct handoffs *h;
+	uint64_t *reach;    /* by block: the sites that it leads to, so many words; NULL: not asked, or too many */
+	uint32_t words;
+	bool reach_asked;
+	const uint64_t *of; /* the region is all that this one's block leads to; NULL: it is what is stamped */
 };
 
 /* Barriers on a way, those of the CTA in the low half, of the cluster in the high one. */
@@ -27,6 +33,7 @@ static void walk_region(struct region *g, uint32_t from, uint32_t end)
 	const struct cfg *cfg = &g->unit->cfg;
 	uint32_t top = 0;
 
+	g->of = NULL;
 	g->round++;
 	if (from == end)
 		return;
@@ -44,6 +51,46 @@ static void walk_region(struct region *g, uint32_t from, uint32_t end)
 			}
 		}
 	}
+}
+
+#define REACH_MOST (UINT64_C(1) << 20) /* words for all blocks */
+
+/* What each block leads to, for all of them at once: most branches ask. */
+static void find_reach(struct region *g)
+{
+	const struct cfg *cfg = &g->unit->cfg;
+
+	g->reach_asked = true;
+	g->words = g->h->n / 64 + 1;
+	if ((uint64_t)g->words * cfg->n > REACH_MOST)
+		return;
+	g->reach = ARENA_NEW(g->unit->arena, uint64_t, (size_t)g->words * cfg->n);
+	for (uint32_t i = 0; i < g->h->n; i++)
+		g->reach[(size_t)g->h->sites[i].block * g->words + i / 64] |= UINT64_C(1) << i % 64;
+	for (bool grew = true; grew;) {
+		grew = false;
+		for (uint32_t b = cfg->n; b-- > 0;) {
+			struct bits here = {g->reach + (size_t)b * g->words, g->words};
+
+			for (uint32_t i = 0; i < cfg->blocks[b].succ.n; i++) {
+				size_t s = cfg->blocks[b].succ.v[i];
+
+				grew |= bits_or(here,
+					(struct bits){g->reach + s * g->words, g->words});
+			}
+		}
+	}
+}
+
+/* The region is all that a block leads to. */
+static void take_all(struct region *g, uint32_t from)
+{
+	if (!g->reach_asked)
+		find_reach(g);
+	if (g->reach)
+		g->of = g->reach + (size_t)from * g->words;
+	else
+		walk_region(g, from, NONE);
 }
 
 /* Whether some way from one of the arms of a branch comes to an exit or a barrier before the arms
@@ -73,9 +120,11 @@ static bool parts_sites(struct region *g, const struct block *branch)
 	}
 }
 
-static bool is_stamped(const struct region *g, const struct sync_site *s)
+static bool is_in(const struct region *g, uint32_t site)
 {
-	return g->stamp[s->block] == g->round;
+	if (g->of)
+		return g->of[site / 64] >> site % 64 & 1;
+	return g->stamp[g->h->sites[site].block] == g->round;
 }
 
 /* A thread that left here was missing at every barrier from its own count on. */
@@ -98,6 +147,7 @@ static bool has_released(const struct pairing *p, struct region *g, uint32_t exi
 	const struct cfg *cfg = &p->unit->cfg;
 	uint32_t top = 0;
 
+	g->of = NULL;
 	g->round++;
 	g->stack[top++] = p->h->sites[exit].block;
 	g->stamp[p->h->sites[exit].block] = g->round;
@@ -112,7 +162,7 @@ static bool has_released(const struct pairing *p, struct region *g, uint32_t exi
 		}
 	}
 	for (uint32_t r = 0; r < p->h->n; r++)
-		if (p->h->sites[r].releases && !p->h->sites[r].is_exit && is_stamped(g, &p->h->sites[r]))
+		if (p->h->sites[r].releases && !p->h->sites[r].is_exit && is_in(g, r))
 			return true;
 	return false;
 }
@@ -123,8 +173,8 @@ static bool counts_who_left(const struct sync_site *s)
 	return s->full || s->kind == SYNC_CLUSTER_WAIT;
 }
 
-/* Exits marked with at least `mark`, with the barriers in the stamped blocks. */
-static void pair_with_stamped(struct pairing *p, struct region *g, const uint8_t *marks, uint8_t mark)
+/* Exits marked with at least `mark`, with the barriers in the region. */
+static void pair_with_region(struct pairing *p, struct region *g, const uint8_t *marks, uint8_t mark)
 {
 	for (uint32_t e = 0; e < p->h->n; e++) {
 		if (marks[e] < mark)
@@ -132,7 +182,7 @@ static void pair_with_stamped(struct pairing *p, struct region *g, const uint8_t
 		for (uint32_t a = 0; a < p->h->n; a++) {
 			const struct sync_site *s = &p->h->sites[a];
 
-			if (counts_who_left(s) && s->acquires && is_stamped(g, s) && may_miss(&p->h->sites[e], s) &&
+			if (counts_who_left(s) && s->acquires && is_in(g, a) && may_miss(&p->h->sites[e], s) &&
 				!is_paired(p, e, a))
 				pair_add(p, e, a);
 		}
@@ -157,9 +207,8 @@ static uint64_t arm_count(struct region *g, const struct block *branch, uint32_t
 
 	if (first == branch->ipdom)
 		return 0;
-	walk_region(g, first, branch->ipdom);
-	for (uint32_t b = 0; b < cfg->n; b++)
-		g->passed[b] = COUNT_NONE;
+	g->round++;
+	g->stamp[first] = g->round;
 	g->passed[first] = 0;
 	g->stack[top++] = first;
 	while (top) {
@@ -172,6 +221,10 @@ static uint64_t arm_count(struct region *g, const struct block *branch, uint32_t
 		for (uint32_t i = 0; i < block->succ.n; i++) {
 			uint32_t s = block->succ.v[i];
 
+			if (s != branch->ipdom && g->stamp[s] != g->round) {
+				g->stamp[s] = g->round;
+				g->passed[s] = COUNT_NONE;
+			}
 			if (s == branch->ipdom)
 				join_count(&there, out);
 			else if (join_count(&g->passed[s], out))
@@ -197,7 +250,7 @@ static bool mark_exits(const struct pairing *p, const struct region *g, uint8_t 
 	bool any = false;
 
 	for (uint32_t e = 0; e < p->h->n; e++) {
-		if (!p->h->sites[e].is_exit || !is_stamped(g, &p->h->sites[e]))
+		if (!p->h->sites[e].is_exit || !is_in(g, e))
 			continue;
 		marks[e] = mark;
 		any = true;
@@ -212,7 +265,7 @@ static void pair_arm(struct pairing *p, struct region *g, const struct block *bl
 	bool for_good, uint8_t *marks)
 {
 	memset(marks, 0, p->h->n);
-	walk_region(g, block->succ.v[arm], NONE);
+	take_all(g, block->succ.v[arm]);
 	if (!mark_exits(p, g, marks, 1))
 		return;
 	walk_region(g, block->succ.v[arm], block->ipdom);
@@ -222,11 +275,11 @@ static void pair_arm(struct pairing *p, struct region *g, const struct block *bl
 		if (i == arm)
 			continue;
 		walk_region(g, block->succ.v[i], block->ipdom);
-		pair_with_stamped(p, g, marks, 1);
+		pair_with_region(p, g, marks, 1);
 		if (!before && !for_good)
 			continue;
-		walk_region(g, block->succ.v[i], NONE);
-		pair_with_stamped(p, g, marks, for_good ? 1 : 2);
+		take_all(g, block->succ.v[i]);
+		pair_with_region(p, g, marks, for_good ? 1 : 2);
 	}
 }
 
@@ -235,17 +288,17 @@ static void pair_leaving(struct pairing *p, struct region *g, uint32_t b, uint8_
 {
 	memset(marks, 0, p->h->n);
 	marks[p->h->exit_of[b]] = 1;
-	walk_region(g, p->unit->cfg.blocks[b].succ.v[0], NONE);
-	pair_with_stamped(p, g, marks, 1);
+	take_all(g, p->unit->cfg.blocks[b].succ.v[0]);
+	pair_with_region(p, g, marks, 1);
 }
 
 /* Some pass the barrier, the others go round it for its guard: they leave one ahead. */
 static void pair_guarded(struct pairing *p, struct region *g, uint32_t b, uint8_t *marks)
 {
 	memset(marks, 0, p->h->n);
-	walk_region(g, b, NONE);
+	take_all(g, b);
 	if (mark_exits(p, g, marks, 1))
-		pair_with_stamped(p, g, marks, 1);
+		pair_with_region(p, g, marks, 1);
 }
 
 /* Under a guard a barrier may or may not be passed. */
@@ -280,6 +333,7 @@ void pair_exits(struct pairing *p)
 	uint8_t *marks = ARENA_NEW(unit->arena, uint8_t, p->h->n);
 	struct region g = {
 		.unit = unit,
+		.h = p->h,
 		.stamp = ARENA_NEW(unit->arena, uint32_t, cfg->n),
 		.stack = ARENA_NEW(unit->arena, uint32_t, (size_t)cfg->n * 2), /* what is joined changes twice */
 		.has_site = ARENA_NEW(unit->arena, bool, cfg->n),
