@@ -39,6 +39,12 @@ struct loss {
 	uint8_t spaces;	  /* of all, enum space bits */
 };
 
+/* What a CTA does to its own shared memory takes a fence of the cluster where another CTA copies it. */
+static uint8_t spaces_of(const struct edge *edge)
+{
+	return edge->crosses ? edge->space | SPACE_CLUSTER : edge->space;
+}
+
 /* Edges of a flow that are to be settled and were; tells whether there are none. */
 static bool none_open(struct planner *p, const struct flow *flow, struct loss *back)
 {
@@ -54,7 +60,7 @@ static bool none_open(struct planner *p, const struct flow *flow, struct loss *b
 			(first != NONE && p->left[first]))
 			continue;
 		none = false;
-		back->spaces |= flow->edges[i].space;
+		back->spaces |= spaces_of(&flow->edges[i]);
 		if (first != NONE)
 			v[n++] = first;
 	}
@@ -136,7 +142,7 @@ static bool none_of_writers(struct planner *p, const struct flow *flow, struct l
 
 		if (first == NONE || p->own_open[first])
 			continue;
-		lost->spaces |= flow->edges[i].space;
+		lost->spaces |= spaces_of(&flow->edges[i]);
 		v[n++] = first;
 	}
 	lost->edges = (struct ids){v, n};
@@ -222,7 +228,7 @@ static uint32_t next_width(const struct planner *p, const struct trial *t, uint3
 }
 
 /* Whether a fence of that width is enough for edges of these spaces: facts of one space are pending or not
- * whatever is done to those of others. What arrives in another CTA's shared memory is of two spaces on its way. */
+ * whatever is done to those of others. What comes from another CTA is not settled by its space alone. */
 static enum answer answer_by(uint8_t spaces, uint8_t width)
 {
 	if (spaces & SPACE_CLUSTER)
