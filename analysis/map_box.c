@@ -485,11 +485,20 @@ static void shorten(const struct maps *m, struct access *a)
 	}
 }
 
+/* Hints may have taken an instruction off the list, but hardly all of them. */
+static bool builds_maps(const struct unit *unit)
+{
+	for (uint32_t k = 0; k < unit->cfg.active.n; k++)
+		if (unit->fn->insns[unit->cfg.active.v[k]].op == OP_tensormap)
+			return true;
+	return false;
+}
+
 void map_boxes_find(struct unit *unit)
 {
 	struct maps m = {.unit = unit};
 
-	if (!collect(&m))
+	if (!builds_maps(unit) || !collect(&m))
 		return;
 	for (uint32_t i = 0; i < unit->accesses.n; i++) {
 		struct access *a = &unit->accesses.v[i];
