@@ -105,18 +105,15 @@ struct value value_of(const struct values *vs, uint32_t insn, const struct opera
 		return unknown();
 	if (o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands)
 		return look(vs, insn, o);
-	if (!m->answered)
-		m->answered = ARENA_NEW(m->arena, uint32_t, vs->fn->ninsns + 1);
 	uint32_t operand = (uint32_t)(o - vs->fn->operands);
+	const struct value *known = kept_find(&vs->kept, ANSWER | insn, operand);
 
-	for (uint32_t k = m->answered[insn]; k; k = m->answers[k - 1].next)
-		if (m->answers[k - 1].operand == operand)
-			return m->answers[k - 1].v;
-	struct answer one = {look(vs, insn, o), operand, m->answered[insn]};
+	if (known)
+		return *known;
+	struct value v = look(vs, insn, o);
 
-	ARENA_PUSH(m->arena, m->answers, m->nanswers, m->answers_cap, one);
-	m->answered[insn] = m->nanswers;
-	return one.v;
+	kept_add(&m->kept, m->arena, ANSWER | insn, operand, &v);
+	return v;
 }
 
 int value_decided(const struct values *vs, uint32_t insn)
@@ -153,14 +150,14 @@ static struct ids collect_definitions(struct values *vs, uint32_t node)
 	struct arena *arena = vs->arena;
 	uint32_t *out = NULL, n = 0, cap = 0, depth = 0;
 
-	vs->walk++;
+	bits_zero(vs->seen);
 	ARENA_PUSH(arena, vs->stack, depth, vs->stack_cap, node);
 	while (depth) {
 		uint32_t x = vs->stack[--depth];
 
-		if (vs->seen[x] == vs->walk)
+		if (bits_has(vs->seen, x))
 			continue;
-		vs->seen[x] = vs->walk;
+		bits_set(vs->seen, x);
 		const struct node *node_x = &ssa->nodes[x];
 
 		if (node_x->kind == NODE_DEF) {
@@ -178,6 +175,26 @@ static struct ids collect_definitions(struct values *vs, uint32_t node)
 	return (struct ids){out, n};
 }
 
+/* Of few nodes they are asked for. */
+static struct ids *definitions_at(struct values *vs, uint32_t node)
+{
+	if (node >= vs->ndefinitions) {
+		uint32_t old = vs->ndefinitions / DEFINITIONS_PAGE;
+		uint32_t wanted = vs->ssa.n > 2 * vs->ndefinitions ? vs->ssa.n : 2 * vs->ndefinitions;
+		uint32_t pages = wanted / DEFINITIONS_PAGE + 1;
+
+		vs->definitions = arena_grow(vs->arena, vs->definitions,
+			sizeof(*vs->definitions) * old, sizeof(*vs->definitions) * pages);
+		vs->ndefinitions = pages * DEFINITIONS_PAGE;
+		vs->seen = bits_new(vs->arena, vs->ndefinitions);
+	}
+	struct ids **page = &vs->definitions[node / DEFINITIONS_PAGE];
+
+	if (!*page)
+		*page = ARENA_NEW(vs->arena, struct ids, DEFINITIONS_PAGE);
+	return &(*page)[node % DEFINITIONS_PAGE];
+}
+
 struct ids value_definitions(const struct values *vs, uint32_t insn, uint32_t reg)
 {
 	struct values *m = cache_of(vs);
@@ -185,18 +202,11 @@ struct ids value_definitions(const struct values *vs, uint32_t insn, uint32_t re
 
 	if (node == NONE)
 		return (struct ids){NULL, 0};
-	if (node >= m->ndefinitions) {
-		uint32_t more = m->ssa.n > 2 * m->ndefinitions ? m->ssa.n : 2 * m->ndefinitions;
+	struct ids *known = definitions_at(m, node);
 
-		m->definitions = arena_grow(m->arena, m->definitions,
-			sizeof(*m->definitions) * m->ndefinitions, sizeof(*m->definitions) * more);
-		m->seen = arena_grow(m->arena, m->seen, sizeof(*m->seen) * m->ndefinitions,
-			sizeof(*m->seen) * more);
-		m->ndefinitions = more;
-	}
-	if (!m->definitions[node].v)
-		m->definitions[node] = collect_definitions(m, node);
-	return m->definitions[node];
+	if (!known->v)
+		*known = collect_definitions(m, node);
+	return *known;
 }
 
 bool value_alignment_assumed(const struct values *vs, const struct value *v, uint32_t log2)

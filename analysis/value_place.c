@@ -9,82 +9,14 @@
 
 #include <string.h>
 
-struct memo {		/* open addressing, a power of two in size */
-	uint64_t *keys; /* 0: free */
-	uint32_t *slots;
-	uint32_t n, cap;
-	struct value *v;
-	uint32_t nv, v_cap;
-};
-
 struct places {
 	struct context nowhere; /* nothing is known to hold */
 	struct context **of_block; /* without a guard: by what is known to hold in all that it decides about */
 	struct context **of_guard; /* by block: with the latest guard that was asked for */
-	struct memo memo;
 	uint32_t nplaces;
 	struct ids ranks; /* see ranks_of */
 	bool ranks_found;
 };
-
-/* ---- kept values ---- */
-
-static uint32_t *find_slot(struct memo *memo, uint64_t key)
-{
-	uint32_t i = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (memo->cap - 1);
-
-	while (memo->keys[i] && memo->keys[i] != key)
-		i = (i + 1) & (memo->cap - 1);
-	return &memo->slots[i];
-}
-
-static void make_room(struct memo *memo, struct arena *arena)
-{
-	struct memo old = *memo;
-
-	if (memo->n * 2 < memo->cap)
-		return;
-	memo->cap = old.cap ? 2 * old.cap : 256;
-	memo->keys = ARENA_NEW(arena, uint64_t, memo->cap);
-	memo->slots = ARENA_NEW(arena, uint32_t, memo->cap);
-	for (uint32_t i = 0; i < old.cap; i++) {
-		if (!old.keys[i])
-			continue;
-		uint32_t *slot = find_slot(memo, old.keys[i]);
-
-		memo->keys[slot - memo->slots] = old.keys[i];
-		*slot = old.slots[i];
-	}
-	ARENA_GIVE_BACK(arena, old.keys, old.cap);
-	ARENA_GIVE_BACK(arena, old.slots, old.cap);
-}
-
-static uint64_t key_of(const struct context *context, uint32_t node)
-{
-	return (uint64_t)context->place << 32 | node;
-}
-
-static const struct value *find(struct memo *memo, uint64_t key)
-{
-	if (!memo->cap)
-		return NULL;
-	uint32_t *slot = find_slot(memo, key);
-
-	return memo->keys[slot - memo->slots] ? &memo->v[*slot] : NULL;
-}
-
-static void keep(struct values *vs, uint64_t key, const struct value *v)
-{
-	struct memo *memo = &vs->places->memo;
-
-	make_room(memo, vs->arena);
-	uint32_t *slot = find_slot(memo, key);
-
-	*slot = memo->nv;
-	memo->keys[slot - memo->slots] = key;
-	memo->n++;
-	ARENA_PUSH(vs->arena, memo->v, memo->nv, memo->v_cap, *v);
-}
 
 /* ---- registers ---- */
 
@@ -149,7 +81,7 @@ struct value place_register(struct evaluation e, uint32_t node)
 	if (nowhere && vs->same && vs->same[node])
 		return vs->at[node];
 	const struct value *known =
-		context->place ? find(&vs->places->memo, key_of(context, node)) : NULL;
+		context->place ? kept_find(&vs->kept, context->place, node) : NULL;
 
 	if (known)
 		return *known;
@@ -166,7 +98,7 @@ struct value place_register(struct evaluation e, uint32_t node)
 	if (nowhere && cuts == vs->cuts && vs->same && memcmp(&v, &vs->at[node], sizeof(v)) == 0)
 		vs->same[node] = true;
 	else if (context->place && cuts == vs->cuts)
-		keep(vs, key_of(context, node), &v);
+		kept_add(&vs->kept, vs->arena, context->place, node, &v);
 	return v;
 }
 

@@ -4,6 +4,8 @@
 
 #include "analysis/range.h"
 #include "analysis/ssa.h"
+#include "analysis/value_kept.h"
+#include "base/bits.h"
 
 /* "The contents of `node`, read as a signed or unsigned number of `bits` bits, lie in [lo, hi]";
  * with `excludes`: are not lo. */
@@ -87,18 +89,15 @@ struct kept_input { /* what came into a phi along one way */
 	uint32_t looked; /* 1 + clock of the values from which, or 0 */
 };
 
-struct answer { /* of value_of */
-	struct value v;
-	uint32_t operand, next; /* 1 + the one before of the instruction, or 0 */
-};
-
 enum steady { /* from `at' of what it reads a node gives `at' again */
 	STEADY_NOT,
 	STEADY_HERE, /* under what holds in its block */
 	STEADY	     /* and under no condition */
 };
 
+#define ANSWER UINT32_C(0x80000000) /* of value_of; there are fewer instructions and places */
 #define RESIDUES_LISTS 64
+#define DEFINITIONS_PAGE 16
 
 struct values {
 	const struct function *fn;
@@ -135,9 +134,10 @@ struct values {
 				      context_matters */
 	uint32_t *order;	   /* solved nodes in order of evaluation */
 	uint32_t *user_at, *users; /* by node: nodes that read it */
-	struct ids *definitions;   /* by node, filled on demand: see value_definitions */
-	uint32_t ndefinitions;
-	uint32_t *seen, walk, *stack, stack_cap; /* scratch of that walk; seen: by node */
+	struct ids **definitions;  /* by page of nodes, filled on demand: see value_definitions */
+	uint32_t ndefinitions;	   /* nodes that there is room for */
+	struct bits seen;	   /* by node; scratch of that walk, as the stack is */
+	uint32_t *stack, stack_cap;
 	uint32_t *control; /* by block: nearest dominator (or itself) entered on one arm of a branch
 			    */
 	struct trip *trips;
@@ -179,9 +179,7 @@ struct values {
 	uint32_t nplaces;      /* kept by footprints */
 	uint32_t nresidues;
 	uint32_t cuts;	       /* evaluations that ended for want of depth or fuel so far */
-	uint32_t *answered;    /* by instruction: 1 + its latest answer of value_of, or 0 */
-	struct answer *answers;
-	uint32_t nanswers, answers_cap;
+	struct kept_values kept; /* by place and node; by ANSWER with an instruction, and operand */
 };
 
 struct evaluation {

@@ -480,7 +480,7 @@ static void solve(struct solver *s)
 	for (uint32_t r = bits_next(s->anew, 0); r != NONE; r = bits_next(s->anew, r + 1))
 		reset(s, s->order[r]);
 	bits_zero(s->loose);
-	vs->answered = NULL;
+	vs->kept = (struct kept_values){0};
 	vs->places = NULL;
 	vs->steady = NULL;
 	vs->same = NULL;
