@@ -348,9 +348,32 @@ static bool fits(const struct function *fn, const struct seen_opcode *seen, cons
 							      same_operands(fn, seen->insn, insn)));
 }
 
+/* Few effects differ; the latest by a hash of their bytes, so that equal ones mostly are one. */
+#define EFFECTS_SEEN 64
+
+static const struct effect *shared_effect(
+	const struct effect *seen[], const struct effect *effect, struct arena *arena)
+{
+	uint64_t words[sizeof(*effect) / sizeof(uint64_t)], hash = 0;
+
+	_Static_assert(sizeof(words) == sizeof(*effect), "all bytes count");
+	memcpy(words, effect, sizeof(words));
+	for (uint32_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+	const struct effect **slot = &seen[hash >> 32 & (EFFECTS_SEEN - 1)];
+
+	if (*slot && memcmp(*slot, effect, sizeof(*effect)) == 0)
+		return *slot;
+	struct effect *fresh = ARENA_UNSET(arena, struct effect, 1);
+
+	*fresh = *effect;
+	return *slot = fresh;
+}
+
 const struct effect **effects_of(const struct function *fn, struct arena *arena)
 {
 	static const struct effect nothing;
+	const struct effect *made[EFFECTS_SEEN] = {NULL};
 	const struct effect **effects = ARENA_UNSET(arena, const struct effect *, fn->ninsns + 1);
 	struct seen_opcode table[OPCODES_SEEN] = {0};
 
@@ -362,10 +385,11 @@ const struct effect **effects_of(const struct function *fn, struct arena *arena)
 			*seen = (struct seen_opcode){
 				.mods = insn->mods, .form = effect_form(insn), .op = insn->op};
 		if (!fits(fn, seen, insn)) {
-			struct effect *effect = ARENA_UNSET(arena, struct effect, 1);
+			struct effect effect;
 
-			classify(fn, insn, seen->form, effect);
-			seen->effect = effect;
+			memset(&effect, 0, sizeof(effect));
+			classify(fn, insn, seen->form, &effect);
+			seen->effect = shared_effect(made, &effect, arena);
 			seen->insn = insn;
 		}
 		effects[i] = seen->effect;
