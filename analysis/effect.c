@@ -348,19 +348,16 @@ static bool fits(const struct function *fn, const struct seen_opcode *seen, cons
 							      same_operands(fn, seen->insn, insn)));
 }
 
-/* Few effects differ; the latest by a hash of their bytes, so that equal ones mostly are one. */
+/* Of one list of modifiers few effects differ: those made last, by what mostly tells them apart. */
 #define EFFECTS_SEEN 64
 
-static const struct effect *shared_effect(
-	const struct effect *seen[], const struct effect *effect, struct arena *arena)
+static const struct effect *shared_effect(const struct effect *seen[], const struct insn *insn,
+	const struct effect *effect, struct arena *arena)
 {
-	uint64_t words[sizeof(*effect) / sizeof(uint64_t)], hash = 0;
-
-	_Static_assert(sizeof(words) == sizeof(*effect), "all bytes count");
-	memcpy(words, effect, sizeof(words));
-	for (uint32_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
-	const struct effect **slot = &seen[hash >> 32 & (EFFECTS_SEEN - 1)];
+	const struct touch *touch = effect->touches;
+	uintptr_t about = (uintptr_t)insn->mods / 16 + touch[0].bytes + 3u * touch[0].operand +
+			  5u * touch[1].operand;
+	const struct effect **slot = &seen[about % EFFECTS_SEEN];
 
 	if (*slot && memcmp(*slot, effect, sizeof(*effect)) == 0)
 		return *slot;
@@ -389,7 +386,7 @@ const struct effect **effects_of(const struct function *fn, struct arena *arena)
 
 			memset(&effect, 0, sizeof(effect));
 			classify(fn, insn, seen->form, &effect);
-			seen->effect = shared_effect(made, &effect, arena);
+			seen->effect = shared_effect(made, insn, &effect, arena);
 			seen->insn = insn;
 		}
 		effects[i] = seen->effect;

@@ -62,7 +62,7 @@ static bool is_address(const struct values *vs, const struct operand *o)
 	uint32_t node = o ? trips_plain_node(vs, o) : NONE;
 
 	return o &&
-	       (o->kind == OPERAND_SYMBOL || (node != NONE && vs->at[node].base == BASE_SYMBOL));
+	       (o->kind == OPERAND_SYMBOL || (node != NONE && value_at(vs, node)->base == BASE_SYMBOL));
 }
 
 /* Of addresses at most one is in a result, as it is or with low bits changed that its variable's alignment says
@@ -130,7 +130,7 @@ static void set_says(const struct value *v, struct residue_form *f)
 static struct residue_form form_of(const struct values *vs, uint32_t node)
 {
 	const struct node *n = &vs->ssa.nodes[node];
-	const struct value *v = &vs->at[node];
+	const struct value *v = value_at(vs, node);
 	const struct insn *insn =
 		n->kind == NODE_DEF && n->previous == NONE ? &vs->fn->insns[n->insn] : NULL;
 	struct residue_form f = {.kind = n->kind == NODE_PHI ? FORM_JOIN : FORM_NONE,

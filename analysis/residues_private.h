@@ -72,7 +72,7 @@ static inline struct residue residue_bounded(const struct residue_form *f, struc
 /* If the node is an address, it is one in the variable. */
 static inline bool residue_is_in(const struct values *vs, uint32_t node, uint32_t variable)
 {
-	return vs->at[node].base != BASE_SYMBOL || vs->at[node].id == variable;
+	return value_at(vs, node)->base != BASE_SYMBOL || value_at(vs, node)->id == variable;
 }
 
 static inline void residues_keep(struct residues *kept, uint32_t tid, struct residue r)

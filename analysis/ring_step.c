@@ -119,7 +119,7 @@ static bool same_modulus(struct ahead *h, uint32_t modulus)
 
 static bool is_constant(const struct values *vs, uint32_t node, int64_t *c)
 {
-	const struct value *v = &vs->at[node];
+	const struct value *v = value_at(vs, node);
 
 	*c = v->lo;
 	return v->base == BASE_NUMBER && v->lo == v->hi && v->lo >= 0 && !v->assumptions;

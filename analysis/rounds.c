@@ -75,7 +75,7 @@ static uint32_t descriptor_unit(const struct finder *f, uint32_t async)
 
 static bool number_within(const struct values *vs, uint32_t node, int64_t *hi, uint32_t *assumptions)
 {
-	struct value v = vs->at[node];
+	struct value v = *value_at(vs, node);
 
 	if (v.base != BASE_NUMBER || v.lo < 0 || v.hi >= SHARED_MOST)
 		return false;

@@ -22,7 +22,7 @@ static bool take_base(const struct values *vs, struct stage_place *p)
 	p->base = BASE_NUMBER;
 	p->assumptions = 0;
 	for (uint32_t k = 0; k < sum->n; k++) {
-		const struct value *v = &vs->at[sum->terms[k].node];
+		const struct value *v = value_at(vs, sum->terms[k].node);
 		bool address = v->base == BASE_SYMBOL || v->base == BASE_DERIVED;
 
 		if (address ? v->lo != v->hi || sum->terms[k].factor != 1 || p->base != BASE_NUMBER
@@ -97,7 +97,7 @@ bool stage_number_of(const struct values *vs, uint32_t node, int64_t plus, struc
 	*out = (struct stage_number){.node = node, .plus = plus};
 	if (node == NONE)
 		return true;
-	const struct value *v = &vs->at[node];
+	const struct value *v = value_at(vs, node);
 
 	if (v->base != BASE_NUMBER || v->lo < 0 || v->hi > STAGE_NUMBER_MOST)
 		return false;
@@ -140,7 +140,7 @@ bool stage_stretch_of(const struct values *vs, const struct stage_place *x, uint
 	int64_t lo = (int32_t)x->sum.constant, hi = lo;
 
 	for (uint32_t k = 0; k < x->sum.n; k++) {
-		const struct value *v = &vs->at[x->sum.terms[k].node];
+		const struct value *v = value_at(vs, x->sum.terms[k].node);
 		int64_t factor = (int32_t)x->sum.terms[k].factor;
 
 		if (x->sum.terms[k].node == but)

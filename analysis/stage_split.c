@@ -47,7 +47,7 @@ static const struct numbers *numbers_of(struct split *s, uint32_t node)
 /* A register that is not taken apart: what it can hold, or what each thread makes of it, if less. */
 static struct value whole_value(struct split *s, uint32_t node)
 {
-	struct value v = s->vs->at[node];
+	struct value v = *value_at(s->vs, node);
 	bool assumed;
 
 	if (!s->kept || v.base != BASE_NUMBER || v.lo == v.hi || node_bits(s->vs, node) != 32 ||

@@ -79,7 +79,7 @@ static uint32_t step_back(const struct values *vs, uint32_t node, uint32_t stop,
 /* The most that a node holds as a number without sign; assumptions are those on which that rests. */
 static uint64_t most(const struct values *vs, uint32_t node, uint32_t *assumptions)
 {
-	struct value v = vs->at[node];
+	struct value v = *value_at(vs, node);
 
 	if (v.base != BASE_NUMBER)
 		return UINT32_MAX;
@@ -490,7 +490,7 @@ static bool leads_to_part(const struct values *vs, const struct stage_sum *sum, 
 
 	if (node == sum->part)
 		return false;
-	if (vs->at[node].base == BASE_SYMBOL || vs->at[node].base == BASE_DERIVED)
+	if (value_at(vs, node)->base == BASE_SYMBOL || value_at(vs, node)->base == BASE_DERIVED)
 		return true;
 	whole = kept_sum(vs, node);
 	for (uint32_t k = 0; whole && k < whole->n; k++)

@@ -53,7 +53,7 @@ static bool look_by_ways(
 	context_copy(&context, e.context);
 	for (uint32_t i = 0; i < sum.n && context.n < CONTEXT_MAX; i++) {
 		uint32_t phi = sum.terms[i].node;
-		struct value v, old = vs->at[phi];
+		struct value v, old = *value_at(vs, phi);
 
 		if (old.base != BASE_NUMBER || !ways_into_phi(vs, e.context, phi, &v) ||
 			v.lo < INT32_MIN || v.hi > INT32_MAX || range_subset(&old, &v, 32))
@@ -129,7 +129,7 @@ int value_decided(const struct values *vs, uint32_t insn)
 		return -1;
 	context_at_block(cache_of(vs), vs->cfg->block_of[insn], &context);
 	context_begin(cache_of(vs), &context, 0);
-	struct value v = context_apply(&context, guard, vs->at[guard]);
+	struct value v = context_apply(&context, guard, *value_at(vs, guard));
 
 	if (!range_is_empty(&v) && v.lo != v.hi && vs->ssa.nodes[guard].kind == NODE_DEF &&
 		vs->ssa.nodes[guard].previous == NONE) {

@@ -108,9 +108,9 @@ static uint64_t possible_bits(const struct values *vs, const struct operand *o, 
 	if (node == NONE || node_bits(vs, node) != bits)
 		return ones(bits);
 	const struct node *n = &vs->ssa.nodes[node];
-	uint64_t most = bits_of_value(vs->at[node], bits), x;
+	uint64_t most = bits_of_value(*value_at(vs, node), bits), x;
 
-	*assumptions |= vs->at[node].assumptions;
+	*assumptions |= value_at(vs, node)->assumptions;
 	if (!depth || n->kind != NODE_DEF || n->previous != NONE)
 		return most;
 	const struct insn *insn = &vs->fn->insns[n->insn];

@@ -225,7 +225,7 @@ bool trips_end_is_near(const struct values *vs, uint32_t phi)
 	const uint32_t nodes[] = {end ? end->other : NONE, end ? end->added : NONE};
 
 	for (uint32_t k = 0; k < 2; k++) {
-		const struct value *v = nodes[k] == NONE ? NULL : &vs->at[nodes[k]];
+		const struct value *v = nodes[k] == NONE ? NULL : value_at(vs, nodes[k]);
 
 		if (v && !range_is_empty(v) &&
 			(v->base != BASE_NUMBER ||

@@ -279,10 +279,10 @@ static struct value join_inputs(struct values *vs, uint32_t node, bool around)
 	for (uint32_t i = 0; i < block->pred.n; i++) {
 		uint32_t input = vs->ssa.inputs[n->input + i];
 
-		if (input >= vs->nsolved || range_is_empty(&vs->at[input]) ||
+		if (input >= vs->nsolved || range_is_empty(value_at(vs, input)) ||
 			(!around && trips_is_back_edge(vs, n->block, i)))
 			continue;
-		struct value v = vs->at[input];
+		struct value v = *value_at(vs, input);
 
 		if (!range_is_top(&v, bits) || vs->ssa.nodes[input].kind != NODE_DEF ||
 			insn_is_arithmetic(&vs->fn->insns[vs->ssa.nodes[input].insn]))

@@ -23,7 +23,7 @@ static uint32_t operand_node(const struct values *vs, const struct operand *o)
 static bool reading(
 	const struct values *vs, uint32_t node, uint32_t bits, bool is_signed, struct value *out)
 {
-	*out = vs->at[node];
+	*out = *value_at(vs, node);
 	if (range_is_empty(out))
 		return false;
 	*out = is_signed ? range_signed(out, bits) : range_unsigned(out, bits);

@@ -7,33 +7,7 @@
 
 #include <string.h>
 
-enum { FIRST_PLACES = 48, FIRST_NUMBERS = 32 };
-
-static uint32_t hash(uint64_t key)
-{
-	return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
-}
-
-/* A table of any size: the hash as a fraction of it. */
-static struct kept_place *find_place(const struct kept_values *kept, uint32_t a, uint32_t b)
-{
-	uint32_t i = (uint32_t)((uint64_t)hash((uint64_t)a << 32 | b) * kept->cap >> 32);
-
-	while ((kept->places[i].a != a || kept->places[i].b != b) &&
-		(kept->places[i].a || kept->places[i].b))
-		if (++i == kept->cap)
-			i = 0;
-	return &kept->places[i];
-}
-
-const struct value *kept_find(const struct kept_values *kept, uint32_t a, uint32_t b)
-{
-	if (!kept->cap)
-		return NULL;
-	const struct kept_place *place = find_place(kept, a, b);
-
-	return place->a || place->b ? &kept->v[place->v] : NULL;
-}
+enum { FIRST_PLACES = 256, FIRST_NUMBERS = 64, LARGE = 4096 };
 
 static void make_places(struct kept_values *kept, struct arena *arena)
 {
@@ -42,22 +16,20 @@ static void make_places(struct kept_values *kept, struct arena *arena)
 
 	if ((uint64_t)kept->nplaces * 3 < (uint64_t)cap * 2)
 		return;
-	kept->cap = cap ? cap + cap / 2 : FIRST_PLACES;
+	kept->cap = !cap ? FIRST_PLACES : cap < LARGE ? 4 * cap : cap + cap / 2;
 	kept->places = ARENA_NEW(arena, struct kept_place, kept->cap);
 	for (uint32_t i = 0; i < cap; i++)
-		if (old[i].a || old[i].b)
-			*find_place(kept, old[i].a, old[i].b) = old[i];
+		if (old[i].key)
+			*kept_place_of(kept, old[i].key) = old[i];
 	ARENA_GIVE_BACK(arena, old, cap);
 }
 
 static uint32_t *find_number(const struct kept_values *kept, const struct value *v)
 {
-	uint64_t words[sizeof(*v) / sizeof(uint64_t)], sum = 0;
+	uint64_t about = (uint64_t)v->id << 16 | (uint64_t)v->base << 8 | v->space;
+	uint32_t i = kept_hash((((uint64_t)v->lo * 31 + (uint64_t)v->hi) * 31 + v->stride) * 31 + about);
 
-	memcpy(words, v, sizeof(*v));
-	for (uint32_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		sum = (sum ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15) + (sum >> 29);
-	uint32_t i = hash(sum) & (kept->numbers_cap - 1);
+	i &= kept->numbers_cap - 1;
 
 	while (kept->numbers[i] && memcmp(&kept->v[kept->numbers[i] - 1], v, sizeof(*v)) != 0)
 		i = (i + 1) & (kept->numbers_cap - 1);
@@ -69,13 +41,14 @@ static void make_numbers(struct kept_values *kept, struct arena *arena)
 	if (kept->n * 2 < kept->numbers_cap)
 		return;
 	ARENA_GIVE_BACK(arena, kept->numbers, kept->numbers_cap);
-	kept->numbers_cap = kept->numbers_cap ? 2 * kept->numbers_cap : FIRST_NUMBERS;
+	while (kept->numbers_cap <= kept->n * 2)
+		kept->numbers_cap = kept->numbers_cap ? 2 * kept->numbers_cap : FIRST_NUMBERS;
 	kept->numbers = ARENA_NEW(arena, uint32_t, kept->numbers_cap);
 	for (uint32_t i = 0; i < kept->n; i++)
 		*find_number(kept, &kept->v[i]) = i + 1;
 }
 
-static uint32_t number_of(struct kept_values *kept, struct arena *arena, const struct value *v)
+uint32_t kept_number(struct kept_values *kept, struct arena *arena, const struct value *v)
 {
 	make_numbers(kept, arena);
 	uint32_t *number = find_number(kept, v);
@@ -91,6 +64,13 @@ void kept_add(struct kept_values *kept, struct arena *arena, uint32_t a, uint32_
 	const struct value *v)
 {
 	make_places(kept, arena);
-	*find_place(kept, a, b) = (struct kept_place){a, b, number_of(kept, arena, v)};
+	uint64_t key = kept_key(a, b);
+	uint32_t number = kept->n;
+
+	if (number < KEPT_FEW)
+		ARENA_PUSH(arena, kept->v, kept->n, kept->v_cap, *v);
+	else
+		number = kept_number(kept, arena, v);
+	*kept_place_of(kept, key) = (struct kept_place){key, number};
 	kept->nplaces++;
 }

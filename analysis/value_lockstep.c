@@ -368,7 +368,7 @@ bool lockstep_evaluate(struct evaluation e, const struct insn *insn, struct valu
 	for (uint32_t b = 0; b < l.nbases; b++) {
 		struct value moved = range_constant((int32_t)(l.bases[b].moved + l.step)),
 			     base = l.bases[b].node == NONE ? range_constant(0)
-							    : vs->at[l.bases[b].node];
+							    : *value_at(vs, l.bases[b].node);
 
 		base = add(vs, &base, &moved);
 		sum = values_join(vs, &sum, &base, 32);

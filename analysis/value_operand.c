@@ -162,7 +162,7 @@ static struct value symbol_value(const struct values *vs, uint32_t id, int64_t o
 struct value evaluate_under(struct evaluation e, uint32_t node)
 {
 	struct values *vs = e.values;
-	struct value v = context_apply(e.context, node, vs->at[node]);
+	struct value v = context_apply(e.context, node, *value_at(vs, node));
 
 	/* only pure arithmetic depends on nothing but its operands, as they are at the place of use
 	 */
@@ -191,13 +191,13 @@ struct value evaluate_register(struct evaluation e, uint32_t node)
 	if (node == NONE || node >= vs->nsolved)
 		return any(64);
 	if (!e.context)
-		return vs->at[node];
+		return *value_at(vs, node);
 	if (e.context->place || e.context->outer)
 		return place_register(e, node);
 	if (!e.depth) /* no further than this */
-		return context_apply(e.context, node, vs->at[node]);
+		return context_apply(e.context, node, *value_at(vs, node));
 	if (!context_matters(e.values, e.context, node, MATTERS_DEPTH))
-		return vs->at[node];
+		return *value_at(vs, node);
 	return evaluate_under(e, node);
 }
 

@@ -56,7 +56,7 @@ static bool is_same_here(struct evaluation e, uint32_t node)
 		if (!node_is_computed(vs, read))
 			continue;
 		struct value v = place_register(e, read),
-			     known = context_apply(e.context, read, vs->at[read]);
+			     known = context_apply(e.context, read, *value_at(vs, read));
 
 		if (memcmp(&v, &known, sizeof(v)) != 0)
 			return false;
@@ -67,9 +67,9 @@ static bool is_same_here(struct evaluation e, uint32_t node)
 /* What a definition gives that gives `at' again. */
 static struct value restricted(const struct values *vs, const struct context *context, uint32_t node)
 {
-	struct value v = context_apply(context, node, vs->at[node]);
+	struct value v = context_apply(context, node, *value_at(vs, node));
 
-	return range_is_empty(&v) ? v : range_meet(&v, &vs->at[node], node_bits(vs, node));
+	return range_is_empty(&v) ? v : range_meet(&v, value_at(vs, node), node_bits(vs, node));
 }
 
 struct value place_register(struct evaluation e, uint32_t node)
@@ -79,7 +79,7 @@ struct value place_register(struct evaluation e, uint32_t node)
 	bool nowhere = context == &vs->places->nowhere;
 
 	if (nowhere && vs->same && vs->same[node])
-		return vs->at[node];
+		return *value_at(vs, node);
 	const struct value *known =
 		context->place ? kept_find(&vs->kept, context->place, node) : NULL;
 
@@ -90,12 +90,12 @@ struct value place_register(struct evaluation e, uint32_t node)
 		return place_register(e, node);
 	}
 	if (nowhere && becomes_same(e, node))
-		return vs->at[node];
+		return *value_at(vs, node);
 	uint32_t cuts = vs->cuts;
 	struct value v = !nowhere && is_same_here(e, node) ? restricted(vs, context, node)
 							   : evaluate_under(e, node);
 
-	if (nowhere && cuts == vs->cuts && vs->same && memcmp(&v, &vs->at[node], sizeof(v)) == 0)
+	if (nowhere && cuts == vs->cuts && vs->same && memcmp(&v, value_at(vs, node), sizeof(v)) == 0)
 		vs->same[node] = true;
 	else if (context->place && cuts == vs->cuts)
 		kept_add(&vs->kept, vs->arena, context->place, node, &v);

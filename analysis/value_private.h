@@ -115,7 +115,8 @@ struct values {
 				  */
 	struct ssa ssa;
 	uint32_t nsolved;	  /* nodes with a value */
-	struct value *at;	  /* by node */
+	struct value *at;	  /* by `at_of': by node while solving, then each value once */
+	uint32_t *at_of;	  /* by node */
 	uint32_t clock, *changed; /* changes of values so far; by node, while solving: the latest one of its own */
 	uint32_t *fresh; /* by node: clock of the latest change of it or, through definitions, of
 			    what it is computed from; while solving */
@@ -343,6 +344,12 @@ static inline struct value context_apply(
 	const struct context *context, uint32_t node, struct value v)
 {
 	return context->all >> (node % 64) & 1 ? context_restrict(context, node, v) : v;
+}
+
+/* What the solver has found, until it finds more. */
+static inline const struct value *value_at(const struct values *vs, uint32_t node)
+{
+	return &vs->at[vs->at_of[node]];
 }
 
 /* value_solve.c */

@@ -73,8 +73,8 @@ static uint64_t load_roots(const struct values *vs, uint32_t node, const struct 
 
 	if (bits < 64)
 		return 0;
-	if (node < vs->nsolved && vs->at[node].base == BASE_PARAM)
-		return field_bit(vs->at[node].id, vs->fn->first_param, vs->at[node].aux);
+	if (node < vs->nsolved && value_at(vs, node)->base == BASE_PARAM)
+		return field_bit(value_at(vs, node)->id, vs->fn->first_param, value_at(vs, node)->aux);
 	if (!mem)
 		return ROOT_UNKNOWN;
 	if (insn_has(insn, MOD_param) || insn_has(insn, MOD_shared) ||

@@ -593,6 +593,24 @@ static void give_back(struct solver *s)
 	ARENA_GIVE_BACK(arena, s->order, n);
 }
 
+/* No value changes any more, and few differ. */
+static void share_values(struct values *vs)
+{
+	struct kept_values kept = {0};
+
+	if (vs->nsolved < 4 * KEPT_FEW)
+		return;
+	for (uint32_t i = 0; i < vs->nsolved; i++) {
+		bool again = i && memcmp(&vs->at[i], &vs->at[i - 1], sizeof(*vs->at)) == 0;
+
+		vs->at_of[i] = again ? vs->at_of[i - 1]
+				     : kept_number(&kept, vs->arena, &vs->at[i]);
+	}
+	ARENA_GIVE_BACK(vs->arena, kept.numbers, kept.numbers_cap);
+	ARENA_GIVE_BACK(vs->arena, vs->at, vs->nsolved + 1);
+	vs->at = kept.v;
+}
+
 struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	const struct analysis_options *options, struct arena *arena, struct budget *budget,
 	uint32_t *assumptions_used)
@@ -607,6 +625,9 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	launch_find(vs);
 	solver_slice(&s);
 	vs->at = ARENA_UNSET(arena, struct value, vs->nsolved + 1);
+	vs->at_of = ARENA_UNSET(arena, uint32_t, vs->nsolved + 1);
+	for (uint32_t i = 0; i < vs->nsolved; i++)
+		vs->at_of[i] = i;
 	context_find_controls(vs);
 	solver_order(&s);
 	s.dirty = bits_new(arena, vs->nsolved + 1);
@@ -636,6 +657,7 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	vs->users = vs->user_at = NULL;
 	values_number(vs);
 	values_find_roots(vs);
+	share_values(vs);
 	ssa_rest(&vs->ssa);
 	return vs;
 }

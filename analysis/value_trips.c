@@ -238,7 +238,7 @@ bool trips_are_bounded(const struct values *vs, uint32_t phi)
 /* The rounds that one counter allows, or more than MOST_ROUNDS. */
 static uint64_t rounds_of(const struct values *vs, const struct trip *counter)
 {
-	const struct value *v = &vs->at[counter->node];
+	const struct value *v = value_at(vs, counter->node);
 	uint32_t bits = node_bits(vs, counter->node);
 	uint64_t step = counter->step < 0 ? -(uint64_t)counter->step : (uint64_t)counter->step;
 
@@ -267,7 +267,7 @@ static uint64_t most_rounds(const struct values *vs, uint32_t phi, uint32_t *ass
 		if (most >= rounds)
 			continue;
 		rounds = most;
-		*assumptions = known ? 0 : vs->at[vs->trips[c].node].assumptions;
+		*assumptions = known ? 0 : value_at(vs, vs->trips[c].node)->assumptions;
 	}
 	return rounds;
 }

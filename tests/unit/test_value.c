@@ -342,7 +342,7 @@ static void check_steady(struct values *vs, const char *name, uint32_t *n)
 		struct value v =
 			evaluate_definition((struct evaluation){vs, &context, 0, NULL}, node);
 
-		if (memcmp(&v, &vs->at[node], sizeof(v)) != 0)
+		if (memcmp(&v, value_at(vs, node), sizeof(v)) != 0)
 			fail_msg("%s: node %u is not steady", name, node);
 		++*n;
 	}
