@@ -34,7 +34,7 @@ static bool is_reached(const struct scene *scene, uint32_t insn)
 	do {
 		if (scene->unit->cfg.block_of[k] != NONE)
 			return true;
-		k = scene->points.sibling[k];
+		k = points_next_copy(&scene->points, k);
 	} while (k != insn);
 	return false;
 }
@@ -348,7 +348,7 @@ static void emit(struct judge *j)
 
 		do {
 			ARENA_PUSH(scene->arena, j->audit->fences, j->audit->nfences, cap, report);
-			report.insn = scene->points.sibling[report.insn];
+			report.insn = points_next_copy(&scene->points, report.insn);
 		} while (report.insn != first);
 	}
 	if (j->audit->nfences)

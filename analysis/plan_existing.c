@@ -13,7 +13,7 @@ static void emit_in_copies(
 
 	do {
 		plan_emit(p, change, k, kind, (struct ids){0}, reason);
-		k = p->scene.points.sibling[k];
+		k = points_next_copy(&p->scene.points, k);
 	} while (k != insn);
 }
 

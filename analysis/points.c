@@ -63,8 +63,7 @@ static void find_ends(struct points *points, struct arena *arena)
 
 	points->behind = ARENA_NEW(arena, uint32_t, unit->cfg.n + 1);
 	points->ends = bits_new(arena, unit->fn->ninsns + 1);
-	points->end_of = ARENA_UNSET(arena, uint32_t, unit->fn->ninsns + 1);
-	memset(points->end_of, 0xff, sizeof(uint32_t) * ((size_t)unit->fn->ninsns + 1));
+	points->end_of = ARENA_UNSET(arena, uint32_t, unit->cfg.n + 1);
 	for (uint32_t b = 0; b < unit->cfg.n; b++) {
 		const struct block *block = &unit->cfg.blocks[b];
 
@@ -73,7 +72,7 @@ static void find_ends(struct points *points, struct arena *arena)
 		uint32_t last = block->first + block->count - 1;
 
 		bits_set(points->ends, last);
-		points->end_of[last] = unit->fn->ninsns + 1 + points->nbehind;
+		points->end_of[b] = unit->fn->ninsns + 1 + points->nbehind;
 		points->behind[points->nbehind++] = last;
 	}
 }
@@ -95,7 +94,7 @@ static void add_last(
 	const struct points *points, const struct block *b, uint32_t *succ, uint32_t *n)
 {
 	const struct unit *unit = points->unit;
-	uint32_t end = points->end_of[b->first + b->count - 1];
+	uint32_t end = points_end_of(points, b->first + b->count - 1);
 
 	if (end != NONE) {
 		succ[(*n)++] = end;
@@ -262,7 +261,7 @@ uint64_t points_weight(const struct points *points, uint32_t point)
 		return points->cost[point];
 	do {
 		sum += cfg->block_of[k] == NONE ? 0 : points->weight_of[cfg->block_of[k]];
-		k = points->sibling[k];
+		k = points_next_copy(points, k);
 	} while (k != first);
 	return sum;
 }
@@ -299,9 +298,9 @@ static bool all_have_ends(const struct points *points, uint32_t insn)
 	uint32_t k = insn;
 
 	do {
-		if (points->end_of[k] == NONE)
+		if (points_end_of(points, k) == NONE)
 			return false;
-		k = points->sibling[k];
+		k = points_next_copy(points, k);
 	} while (k != insn);
 	return true;
 }
@@ -320,12 +319,12 @@ static void join_ends(struct points *points, struct arena *arena)
 		bool all = all_have_ends(points, first);
 
 		do {
-			uint32_t end = points->end_of[k], next = points->sibling[k];
+			uint32_t end = points_end_of(points, k), next = points_next_copy(points, k);
 
 			bits_set(done, k);
 			if (end != NONE) {
 				points->cost[end] = all ? points->cost[k] : CUT_FORBIDDEN;
-				points->sibling[end] = all ? points->end_of[next] : end;
+				points->sibling[end] = all ? points_end_of(points, next) : end;
 			}
 			k = next;
 		} while (k != first);
@@ -337,11 +336,11 @@ static void find_copies(struct points *points, struct arena *arena)
 	const struct function *fn = points->unit->fn;
 	uint32_t n = 0;
 
+	if (!points->linked)
+		return;
 	points->sibling = ARENA_UNSET(arena, uint32_t, points->graph.n);
 	for (uint32_t k = 0; k < points->graph.n; k++)
 		points->sibling[k] = k;
-	if (!points->linked)
-		return;
 	struct by_text *v = ARENA_NEW(arena, struct by_text, fn->ninsns + 1);
 
 	for (uint32_t k = 0; k < fn->ninsns; k++)
@@ -501,11 +500,11 @@ static void share_costs(struct points *points, struct arena *arena)
 	for (uint32_t k = 0; k < n; k++) {
 		uint64_t most = points->cost[k];
 
-		if (points->sibling[k] == k || bits_has(done, k))
+		if (points_next_copy(points, k) == k || bits_has(done, k))
 			continue;
-		for (uint32_t s = points->sibling[k]; s != k; s = points->sibling[s])
+		for (uint32_t s = points_next_copy(points, k); s != k; s = points_next_copy(points, s))
 			most = points->cost[s] > most ? points->cost[s] : most;
-		for (uint32_t s = points->sibling[k];; s = points->sibling[s]) {
+		for (uint32_t s = points_next_copy(points, k);; s = points_next_copy(points, s)) {
 			points->cost[s] = most;
 			bits_set(done, s);
 			if (s == k)

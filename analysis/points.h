@@ -18,11 +18,22 @@ struct points {
 	uint32_t *behind; /* by point above ninsns, from 0: the instruction behind which it is */
 	uint32_t nbehind;
 	struct bits ends;  /* instructions with a point behind them */
-	uint32_t *end_of;  /* by instruction: that point, or NONE */
-	uint32_t *sibling; /* by point: the next copy of the same text in a ring; itself if there is
-			      but one */
+	uint32_t *end_of;  /* by block: that point; set for those in `ends' */
+	uint32_t *sibling; /* by point, see points_next_copy(); NULL: there are no copies */
 	bool linked;	   /* some text has copies */
 };
+
+/* The next copy of the same text in a ring: the point itself if there is but one. */
+static inline uint32_t points_next_copy(const struct points *points, uint32_t point)
+{
+	return points->sibling ? points->sibling[point] : point;
+}
+
+/* The point behind an instruction, or NONE. */
+static inline uint32_t points_end_of(const struct points *points, uint32_t insn)
+{
+	return bits_has(points->ends, insn) ? points->end_of[points->unit->cfg.block_of[insn]] : NONE;
+}
 
 void points_build(const struct unit *, struct arena *, struct points *);
 /* The instruction at whose place in the text a point is. */

@@ -70,7 +70,7 @@ void scene_place(struct scene *scene, uint32_t point, uint8_t width)
 
 	do {
 		scene->width[k] = width;
-		k = scene->points.sibling[k];
+		k = points_next_copy(&scene->points, k);
 	} while (k != point);
 }
 
@@ -82,7 +82,7 @@ void scene_change(struct scene *scene, uint32_t insn, enum fence_kind kind)
 		scene->existing[k] = (uint8_t)kind;
 		if (scene->unit->fn->insns[k].guard == NONE)
 			scene->points.kills[k] = fence_width(kind);
-		k = scene->points.sibling[k];
+		k = points_next_copy(&scene->points, k);
 	} while (k != insn);
 }
 
@@ -194,7 +194,7 @@ bool scene_solve_less(
 		return false;
 	do {
 		add_placed(scene, &list, k);
-		k = scene->points.sibling[k];
+		k = points_next_copy(&scene->points, k);
 	} while (k != point);
 	uint8_t *left = ARENA_NEW(scene->arena, uint8_t, list.n);
 
@@ -211,7 +211,7 @@ static struct ids copies(const struct scene *scene, uint32_t insn)
 
 	do {
 		ARENA_PUSH(scene->arena, v, n, cap, k);
-		k = scene->points.sibling[k];
+		k = points_next_copy(&scene->points, k);
 	} while (k != insn);
 	return (struct ids){v, n};
 }
@@ -299,7 +299,7 @@ static void add_end(
 	const struct scene *scene, const struct demand *demand, struct bits pending, uint32_t k)
 {
 	if (bits_has(demand->pending, k + 1))
-		bits_set(pending, scene->points.end_of[k]);
+		bits_set(pending, points_end_of(&scene->points, k));
 }
 
 static void add_ends(struct scene *scene, struct demand *demand, struct arena *arena)
@@ -317,7 +317,7 @@ static void add_ends(struct scene *scene, struct demand *demand, struct arena *a
 				add_end(scene, demand, pending, k);
 		}
 	for (uint32_t i = 0; i < demand->nsources; i++)
-		if (points->end_of[demand->sources[i]] != NONE)
+		if (bits_has(points->ends, demand->sources[i]))
 			add_end(scene, demand, pending, demand->sources[i]);
 	demand->pending = pending;
 }
@@ -353,7 +353,7 @@ uint32_t scene_representative(const struct scene *scene, uint32_t point)
 {
 	uint32_t least = point;
 
-	for (uint32_t k = scene->points.sibling[point]; k != point; k = scene->points.sibling[k])
+	for (uint32_t k = points_next_copy(&scene->points, point); k != point; k = points_next_copy(&scene->points, k))
 		least = k < least ? k : least;
 	return least;
 }
