@@ -349,15 +349,16 @@ static bool fits(const struct function *fn, const struct seen_opcode *seen, cons
 }
 
 /* Of one list of modifiers few effects differ: those made last, by what mostly tells them apart. */
-#define EFFECTS_SEEN 64
+#define EFFECTS_SEEN 128
 
 static const struct effect *shared_effect(const struct effect *seen[], const struct insn *insn,
 	const struct effect *effect, struct arena *arena)
 {
 	const struct touch *touch = effect->touches;
-	uintptr_t about = (uintptr_t)insn->mods / 16 + touch[0].bytes + 3u * touch[0].operand +
-			  5u * touch[1].operand;
-	const struct effect **slot = &seen[about % EFFECTS_SEEN];
+	uint64_t about = (uintptr_t)insn->mods + 64u * touch[0].operand + 4096u * touch[1].operand +
+			 insn->op;
+	const struct effect **slot =
+		&seen[about * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (EFFECTS_SEEN - 1)];
 
 	if (*slot && memcmp(*slot, effect, sizeof(*effect)) == 0)
 		return *slot;
