@@ -33,6 +33,7 @@ enum {
 	ALIGNMENT = 16,
 	FIRST_CHUNK = 64 * 1024,
 	FIRST_OF_STAGE = 16 * 1024,
+	LARGEST_OF_STAGE = 256 * 1024, /* its rest is no use to others */
 	LARGE = 32 * 1024, /* worth a search among what is spare */
 	LARGEST_STEP = 8 * 1024 * 1024
 };
@@ -188,25 +189,25 @@ static size_t largest_spare(const struct arena *arena, size_t least)
 	return 0;
 }
 
-/* Rather than memory that was never touched a stage takes what its parent has lying about. */
-static size_t fitting_chunk(struct arena *parent, size_t bytes, size_t size)
+/* Rather than memory that was never touched a stage takes what its root has lying about. */
+static size_t fitting_chunk(struct arena *root, size_t bytes, size_t size)
 {
 	size_t least = sizeof(struct arena_chunk) + (bytes > LARGE ? bytes : LARGE);
 
 	if (size < LARGE)
 		return size;
-	if (parent->apart)
-		join_spares(parent);
-	size_t spare = largest_spare(parent, least);
+	if (root->apart)
+		join_spares(root);
+	size_t spare = largest_spare(root, least);
 
 	if (!spare || spare - sizeof(struct arena_chunk) >= size)
 		return size;
 	return spare - sizeof(struct arena_chunk);
 }
 
-static size_t next_size(size_t size)
+static size_t next_size(size_t size, size_t largest)
 {
-	return size < LARGEST_STEP / 2 ? 2 * size : LARGEST_STEP;
+	return size < largest / 2 ? 2 * size : largest;
 }
 
 /* Chunks grow with what is in use, so that their number stays logarithmic. */
@@ -218,11 +219,11 @@ static void add_chunk(struct arena *arena, size_t bytes)
 
 	if (size < bytes)
 		size = bytes;
-	arena->next_chunk = next_size(size);
+	arena->next_chunk = next_size(size, arena->parent ? LARGEST_OF_STAGE : LARGEST_STEP);
 	if (arena->parent)
-		size = fitting_chunk(arena->parent, bytes, size);
+		size = fitting_chunk(arena->root, bytes, size);
 	struct arena_chunk *chunk =
-		arena->parent ? arena_alloc_unset(arena->parent, sizeof(*chunk) + size)
+		arena->parent ? arena_alloc_unset(arena->root, sizeof(*chunk) + size)
 			      : malloc(sizeof(*chunk) + size);
 
 	if (!chunk)
@@ -346,7 +347,9 @@ void *arena_grow(struct arena *arena, void *old, size_t old_bytes, size_t new_by
 
 void arena_begin(struct arena *stage, struct arena *parent)
 {
-	*stage = (struct arena){.parent = parent, .on_failure = parent->on_failure};
+	*stage = (struct arena){.parent = parent,
+		.root = parent->root ? parent->root : parent,
+		.on_failure = parent->on_failure};
 }
 
 /* Newest first: what was taken one behind the other goes back as one block. */
@@ -363,11 +366,11 @@ void arena_end(struct arena *stage)
 		stage->chunks = chunk->next;
 		SHOW(chunk, whole);
 		if (!joins)
-			arena_give_back(stage->parent, from, size);
+			arena_give_back(stage->root, from, size);
 		from = (unsigned char *)chunk;
 		size = joins ? size + whole : whole;
 	}
-	arena_give_back(stage->parent, from, size);
+	arena_give_back(stage->root, from, size);
 	*stage = (struct arena){0};
 }
 
@@ -389,7 +392,7 @@ void arena_reset(struct arena *arena)
 		.chunks = largest, .limit = arena->limit, .on_failure = arena->on_failure};
 	if (!largest)
 		return;
-	arena->next_chunk = next_size(largest->size);
+	arena->next_chunk = next_size(largest->size, LARGEST_STEP);
 	largest->next = NULL;
 	SHOW(largest->bytes, largest->size);
 	begin(arena, largest->bytes, largest->size);

@@ -16,7 +16,8 @@ struct arena_block;
 enum { ARENA_SIZES = 32 };
 
 struct arena {
-	struct arena *parent;       /* of a stage: where its chunks come from; else NULL */
+	struct arena *parent;       /* of a stage; else NULL */
+	struct arena *root;         /* of a stage: the outermost one, where its chunks come from */
 	struct arena_chunk *chunks; /* newest first */
 	size_t next_chunk;          /* bytes of the next one, if larger than what is asked for; 0: first */
 	unsigned char *at, *end;    /* where the next bytes come from */
@@ -41,8 +42,9 @@ void arena_trim(struct arena *, void *, size_t old_bytes, size_t new_bytes);
 void *arena_grow(struct arena *, void *old, size_t old_bytes, size_t new_bytes);
 /* The same, with any contents behind the old ones. */
 void *arena_extend(struct arena *, void *old, size_t old_bytes, size_t new_bytes);
-/* A stage: an arena out of blocks of its parent, which arena_end() gives back all at once. A stage
- * that is left by on_failure needs no end: its blocks go with the parent's. */
+/* A stage: an arena within another, which arena_end() gives back all at once. Its blocks are those of the
+ * outermost one, so that a stage within a stage wastes no more than one. A stage that is left by
+ * on_failure needs no end: its blocks go with the others. */
 void arena_begin(struct arena *stage, struct arena *parent);
 void arena_end(struct arena *stage);
 /* Forgets every allocation and keeps the largest chunk for the next use. */
