@@ -94,7 +94,7 @@ static void do_fence(
 			bits_and_not(now->foreign_if[l], kill);
 	}
 	if (!s->own_only)
-		epochs_fence(s, kind, always ? UINT32_MAX : leaders_spread(s->leaders.runs[at]));
+		epochs_fence(s, kind, always ? UINT32_MAX : leaders_spread(leaders_running(&s->leaders, at)));
 	/* every thread satisfies the literal or its opposite */
 	if (under != NO_LITERAL) {
 		uint32_t other = flow_opposite(s, under);

@@ -437,6 +437,25 @@ static void walk(struct finder *f, uint32_t i, uint32_t *stack)
 	}
 }
 
+static void find_runs(struct finder *f)
+{
+	const struct unit *unit = f->unit;
+	struct leaders *l = f->out;
+	uint32_t cap = 0;
+
+	for (uint32_t k = 0; k < unit->cfg.active.n; k++) {
+		struct leaders_run run = {.insn = unit->cfg.active.v[k]};
+
+		if (unit->effects[run.insn]->fence == FENCE_NONE ||
+			unit->cfg.block_of[run.insn] == NONE)
+			continue;
+		for (uint32_t i = 0; i < l->n; i++)
+			if (thread_runs(unit->values, l->v[i], run.insn) == TRUTH_YES)
+				run.set |= UINT32_C(1) << i;
+		ARENA_PUSH(unit->arena, l->runs, l->nruns, cap, run);
+	}
+}
+
 static void find_ways(struct finder *f)
 {
 	const struct unit *unit = f->unit;
@@ -445,19 +464,11 @@ static void find_ways(struct finder *f)
 
 	l->cannot = ARENA_NEW(unit->arena, uint32_t, unit->cfg.n + 1);
 	l->not_along = arena_alloc(unit->arena, sizeof(*l->not_along) * (unit->cfg.n + 1));
-	l->runs = ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns + 1);
 	for (uint32_t b = 0; b < unit->cfg.n; b++)
 		l->cannot[b] = (UINT32_C(1) << l->n) - 1;
 	for (uint32_t i = 0; i < l->n; i++)
 		walk(f, i, stack);
-	for (uint32_t k = 0; k < unit->cfg.active.n; k++) {
-		uint32_t insn = unit->cfg.active.v[k];
-
-		for (uint32_t i = 0; i < l->n && unit->effects[insn]->fence != FENCE_NONE; i++)
-			if (unit->cfg.block_of[insn] != NONE &&
-				thread_runs(f->unit->values, l->v[i], insn) == TRUTH_YES)
-				l->runs[insn] |= UINT32_C(1) << i;
-	}
+	find_runs(f);
 }
 
 static bool has_elections(const struct function *fn)

@@ -44,6 +44,11 @@ struct keeping {
 	uint32_t assumptions; /* enum assumption bits on which it rests */
 };
 
+struct leaders_run {
+	uint32_t insn;
+	uint32_t set; /* leaders for which its guard certainly holds */
+};
+
 struct leaders {
 	struct thread v[LEADERS_MAX];
 	uint32_t n;
@@ -57,12 +62,29 @@ struct leaders {
 	struct arrivers *arrivers;
 	uint32_t narrivers;
 	uint8_t *arrives;      /* by site: the arrivers it is one of; ARRIVERS_MAX: none. NULL: no site is */
-	uint32_t *runs;        /* by instruction: leaders for which its guard certainly holds */
+	struct leaders_run *runs; /* fences of the text, ascending */
+	uint32_t nruns;
 	uint32_t *cannot;      /* by block: leaders that never come there */
 	uint32_t (*not_along)[2]; /* by block: leaders that never take its first, second edge */
 	uint32_t assumptions;  /* enum assumption bits on which the numbers of threads rest */
 	struct finder *finder; /* for the next one that asks about the same hand-offs */
 };
+
+/* The leaders for which the guard of a fence of the text certainly holds. */
+static inline uint32_t leaders_running(const struct leaders *l, uint32_t insn)
+{
+	uint32_t first = 0, end = l->nruns;
+
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2;
+
+		if (l->runs[middle].insn < insn)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first < l->nruns && l->runs[first].insn == insn ? l->runs[first].set : 0;
+}
 
 /* Two bits for each leader of the set: shared and global. */
 static inline uint32_t leaders_spread(uint32_t set)
