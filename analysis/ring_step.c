@@ -24,7 +24,7 @@ static const struct insn *definition(const struct values *vs, uint32_t node)
 {
 	const struct node *n = &vs->ssa.nodes[node];
 
-	return n->kind == NODE_DEF && n->previous == NONE && n->reg != NONE &&
+	return n->kind == NODE_DEF && n->previous == NONE &&
 			       insn_operand(vs->fn, &vs->fn->insns[n->insn], 0)->kind == OPERAND_REG
 		       ? &vs->fn->insns[n->insn]
 		       : NULL;

@@ -271,14 +271,14 @@ static uint32_t undefined_node(struct ssa *s, uint32_t reg)
 {
 	if (s->scratch->undefined == NONE)
 		s->scratch->undefined =
-			new_node(s, (struct node){NODE_UNDEFINED, reg, 0, NONE, NONE, 0});
+			new_node(s, (struct node){NODE_UNDEFINED, reg, 0, {NONE}, NONE});
 	return s->scratch->undefined;
 }
 
 static uint32_t phi_node(struct ssa *s, uint32_t reg, uint32_t block)
 {
 	uint32_t npred = s->cfg->blocks[block].pred.n;
-	uint32_t node = new_node(s, (struct node){NODE_PHI, reg, block, NONE, NONE, s->ninputs});
+	uint32_t node = new_node(s, (struct node){NODE_PHI, reg, block, {s->ninputs}, NONE});
 
 	for (uint32_t i = 0; i < npred + (block == 0); i++)
 		ARENA_PUSH(s->arena, s->inputs, s->ninputs, s->inputs_cap, NONE);
@@ -438,7 +438,7 @@ static void stamp_defs(struct ssa *s, uint32_t reg, uint32_t mark)
 		uint32_t insn = s->def_insn[d], block = s->cfg->block_of[insn];
 
 		*def_node(s, reg, d) =
-			new_node(s, (struct node){NODE_DEF, reg, block, insn, NONE, 0});
+			new_node(s, (struct node){NODE_DEF, reg, block, {insn}, NONE});
 		if (x->stamp[block] != mark) {
 			x->stamp[block] = mark;
 			x->first_def[block] = d;
@@ -500,7 +500,7 @@ static void resolve_simple(struct ssa *s, uint32_t reg)
 {
 	uint32_t insn = s->def_insn[s->def_at[reg]];
 	uint32_t node = new_node(
-		s, (struct node){NODE_DEF, reg, s->cfg->block_of[insn], insn, NONE, 0});
+		s, (struct node){NODE_DEF, reg, s->cfg->block_of[insn], {insn}, NONE});
 
 	for (uint32_t u = s->use_at[reg]; u < s->use_at[reg + 1]; u++)
 		set_use(s, u, node);

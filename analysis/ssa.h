@@ -10,14 +10,18 @@
 enum node_kind { NODE_DEF, NODE_PHI, NODE_UNDEFINED };
 
 struct node {
-	uint8_t kind;
-	uint32_t reg;
+	uint32_t kind : 2; /* enum node_kind */
+	uint32_t reg : 30;
 	uint32_t block;
-	uint32_t insn;	   /* DEF */
+	union {
+		uint32_t insn;	/* DEF */
+		uint32_t input; /* PHI: inputs[input + k] comes along predecessor k of the block */
+	};
 	uint32_t previous; /* guarded DEF: the node whose value stays when the guard fails, or NONE
 			    */
-	uint32_t input;	   /* PHI: inputs[input + k] comes along predecessor k of the block */
 };
+
+_Static_assert(sizeof(struct node) == 16, "there are as many as definitions");
 
 struct ssa {
 	const struct function *fn;
