@@ -29,7 +29,7 @@ struct linker {
 	struct diags *diags;
 	struct linked *out;
 	struct function *fn; /* out->fn */
-	uint32_t insns_cap, operands_cap, regs_cap, symbols_cap, labels_cap, tables_cap, locs_cap;
+	uint32_t insns_cap, operands_cap, wide_cap, regs_cap, symbols_cap, labels_cap, tables_cap, locs_cap;
 	uint32_t inserts_cap, pragmas_cap, hints_cap, returns_cap, unknown_cap, calls_cap;
 	struct reached **reached; /* by number of the function, which few of a module are */
 	uint32_t nreached, reached_cap, bodies_cap;
@@ -88,7 +88,7 @@ static const struct function *body_of(struct linker *l, uint32_t function)
 }
 
 struct offsets { /* what a copy's own numbers are shifted by */
-	uint32_t operands, regs, labels, tables, locs;
+	uint32_t operands, wide_offsets, regs, labels, tables, locs;
 	const uint32_t *symbols, *insns;
 };
 
@@ -135,8 +135,13 @@ static void copy_operands(struct linker *l, const struct function *body, const s
 			o.id = map_symbol(l, at, o.id);
 		else if (operand_has_children(&o))
 			o.first += at->operands;
+		if (o.wide)
+			o.offset += (int32_t)at->wide_offsets;
 		ARENA_PUSH(l->arena, l->fn->operands, l->fn->noperands, l->operands_cap, o);
 	}
+	for (uint32_t i = 0; i < body->nwide_offsets; i++)
+		ARENA_PUSH(l->arena, l->fn->wide_offsets, l->fn->nwide_offsets, l->wide_cap,
+			body->wide_offsets[i]);
 }
 
 static void copy_regs(struct linker *l, const struct function *body)
@@ -329,6 +334,7 @@ static uint32_t copy_body(struct linker *l, const struct function *body, uint32_
 
 	c.symbols = copy_symbols(l, body);
 	struct offsets at = {.operands = l->fn->noperands,
+		.wide_offsets = l->fn->nwide_offsets,
 		.regs = l->fn->nregs,
 		.labels = l->fn->nlabels,
 		.tables = l->fn->ntables,
@@ -538,6 +544,8 @@ static void flatten(struct linker *l, const struct function *root)
 	l->fn->insns = NULL;
 	l->fn->insert_at = NULL;
 	l->fn->operands = NULL;
+	l->fn->wide_offsets = NULL;
+	l->fn->nwide_offsets = 0;
 	l->fn->regs = NULL;
 	l->fn->symbols = NULL;
 	l->fn->labels = NULL;

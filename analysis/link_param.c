@@ -260,7 +260,7 @@ static void collect_slots(struct params *p)
 		if (s == NONE || !p->calls_of[find(p, s)])
 			continue;
 		const struct operand *m = insn_operand(p->fn, insn, bracket);
-		int64_t offset = operand_child(p->fn, m, 0)->imm;
+		int64_t offset = operand_offset(p->fn, operand_child(p->fn, m, 0));
 		uint32_t bytes = access_bytes(p, insn), class = find(p, s);
 
 		if (!bytes || offset < 0 || offset > 1 << 20) {
@@ -402,7 +402,7 @@ static void rewrite_accesses(struct params *p)
 		if (s == NONE || !p->calls_of[find(p, s)] || p->bad[find(p, s)])
 			continue;
 		struct operand *m = &p->fn->operands[insn->first + bracket];
-		int64_t offset = operand_child(p->fn, m, 0)->imm;
+		int64_t offset = operand_offset(p->fn, operand_child(p->fn, m, 0));
 		uint32_t bytes = access_bytes(p, insn);
 		struct slot *slot = slot_of(p, find(p, s), (uint32_t)offset, bytes);
 

@@ -40,7 +40,7 @@ static struct residue_part part_of(const struct values *vs, const struct operand
 			return nothing;
 		node = vs->ssa.node_of[o - vs->fn->operands];
 		return node < vs->nsolved
-			       ? (struct residue_part){node, NONE, 0, (uint64_t)o->imm}
+			       ? (struct residue_part){node, NONE, 0, (uint64_t)operand_offset(vs->fn, o)}
 			       : nothing;
 	case OPERAND_SPECIAL:
 	case OPERAND_FLOAT:

@@ -294,12 +294,13 @@ bool scene_prepare(struct scene *scene)
 	return scene->setup != before;
 }
 
-/* At the end of a block is pending what is so before the next one, if it came this way. */
+/* Instruction k has a point behind it: there is pending what is so before the next one, if it came this
+ * way. */
 static void add_end(
 	const struct scene *scene, const struct demand *demand, struct bits pending, uint32_t k)
 {
 	if (bits_has(demand->pending, k + 1))
-		bits_set(pending, points_end_of(&scene->points, k));
+		bits_set(pending, scene->points.end_of[scene->unit->cfg.block_of[k]]);
 }
 
 static void add_ends(struct scene *scene, struct demand *demand, struct arena *arena)

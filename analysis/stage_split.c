@@ -188,10 +188,10 @@ bool split_operand(struct split *s, const struct operand *o, struct part *out)
 
 	if (node >= vs->nsolved)
 		return false;
-	struct value offset = range_constant(o->imm);
+	struct value offset = range_constant(operand_offset(vs->fn, o));
 
 	*out = split_node(s, node, SPLIT_DEPTH);
-	if (o->imm)
+	if (o->offset)
 		out->rest = add(vs, &out->rest, &offset);
 	return out->factor != 0;
 }

@@ -575,6 +575,6 @@ bool stage_sum_in(
 	if (node >= vs->nsolved || !(part == NONE ? stage_sum_of_node(vs, node, sum)
 						  : add_node(vs, sum, node, 1, SUM_DEPTH)))
 		return false;
-	sum->constant += (uint32_t)(uint64_t)o->imm;
+	sum->constant += (uint32_t)(uint64_t)operand_offset(vs->fn, o);
 	return true;
 }

@@ -96,7 +96,7 @@ static struct residue address_of(
 	} else {
 		r = residue_of_node(vs, g->address.id, tid, f->node, &f->assumptions);
 	}
-	return residue_modulo(r.value + (uint64_t)f->at->imm, r.bits);
+	return residue_modulo(r.value + (uint64_t)operand_offset(vs->fn, f->at), r.bits);
 }
 
 /* All threads will be asked about. */

@@ -64,7 +64,7 @@ static bool operand_number(struct look *l, const struct operand *o, uint64_t *ou
 		*out = o->special == SPECIAL_TID_X ? l->tid : l->tid & 31;
 		return l->numbered || (!l->tid && !l->elected);
 	case OPERAND_REG:
-		if (o->imm || !node_number(l, l->vs->ssa.node_of[o - l->vs->fn->operands], out))
+		if (o->offset || !node_number(l, l->vs->ssa.node_of[o - l->vs->fn->operands], out))
 			return false;
 		if (o->negated)
 			*out = l->vs->fn->regs[o->id].bits == 1 ? !*out : 0 - *out;
@@ -242,7 +242,7 @@ static bool product(
 /* The register or operand is %tid.x as it is. */
 static bool is_tid(const struct look *l, const struct operand *o)
 {
-	if (o && o->kind == OPERAND_REG && !o->component && !o->imm && !o->negated) {
+	if (o && o->kind == OPERAND_REG && !o->component && !o->offset && !o->negated) {
 		uint32_t node = l->vs->ssa.node_of[o - l->vs->fn->operands];
 		const struct node *n = node < l->vs->nsolved ? &l->vs->ssa.nodes[node] : NULL;
 

@@ -21,7 +21,7 @@ static const struct insn *definition(
 	const struct values *vs = w->e.values;
 
 	for (uint32_t steps = 0; steps < 8; steps++) {
-		if (!o || o->kind != OPERAND_REG || o->imm || o->component || o->negated)
+		if (!o || o->kind != OPERAND_REG || o->offset || o->component || o->negated)
 			return NULL;
 		*node = vs->ssa.node_of[o - w->fn->operands];
 		if (*node == NONE || *node >= vs->nsolved)
@@ -48,7 +48,7 @@ static uint32_t root(const struct walker *w, const struct operand *o)
 	uint32_t node = NONE;
 
 	for (uint32_t steps = 0; steps < 8; steps++) {
-		if (!o || o->kind != OPERAND_REG || o->imm || o->component || o->negated)
+		if (!o || o->kind != OPERAND_REG || o->offset || o->component || o->negated)
 			return node;
 		uint32_t next = vs->ssa.node_of[o - w->fn->operands];
 

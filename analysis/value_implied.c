@@ -14,7 +14,7 @@ static bool known(const struct values *vs, uint32_t node)
 
 static uint32_t operand_node(const struct values *vs, const struct operand *o)
 {
-	if (!o || o->kind != OPERAND_REG || o->component || o->imm)
+	if (!o || o->kind != OPERAND_REG || o->component || o->offset)
 		return NONE;
 	return vs->ssa.node_of[o - vs->fn->operands];
 }

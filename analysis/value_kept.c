@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { FIRST_PLACES = 256, FIRST_NUMBERS = 64, LARGE = 4096 };
+enum { FIRST_PLACES = 256, FIRST_VALUES = 512, FIRST_NUMBERS = 64, LARGE = 4096 };
 
 static void make_places(struct kept_values *kept, struct arena *arena)
 {
@@ -67,6 +67,10 @@ void kept_add(struct kept_values *kept, struct arena *arena, uint32_t a, uint32_
 	uint64_t key = kept_key(a, b);
 	uint32_t number = kept->n;
 
+	if (!kept->v) {
+		kept->v_cap = FIRST_VALUES;
+		kept->v = ARENA_UNSET(arena, struct value, kept->v_cap);
+	}
 	if (number < KEPT_FEW)
 		ARENA_PUSH(arena, kept->v, kept->n, kept->v_cap, *v);
 	else

@@ -132,7 +132,7 @@ static uint32_t operand_number(struct values *vs, const struct operand *o)
 	case OPERAND_SYMBOL:
 		key[0] = KEY_SYMBOL;
 		key[1] = o->id;
-		put_wide(&key[2], (uint64_t)o->imm);
+		put_wide(&key[2], (uint64_t)operand_offset(vs->fn, o));
 		return intern(vs, key, true);
 	case OPERAND_REG:
 		if (o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands ||
@@ -168,11 +168,11 @@ static uint32_t operand_number(struct values *vs, const struct operand *o)
 	case OPERAND_NAME:
 		return fresh(vs, false);
 	}
-	if (o->imm) {
+	if (o->offset) {
 		memset(key, 0, sizeof(key));
 		key[0] = KEY_OFFSET;
 		key[1] = number;
-		put_wide(&key[2], (uint64_t)o->imm);
+		put_wide(&key[2], (uint64_t)operand_offset(vs->fn, o));
 		number = intern(vs, key, vs->invariant[number]);
 	}
 	return number;

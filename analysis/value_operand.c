@@ -216,9 +216,9 @@ static struct value changed_register(struct evaluation e, const struct operand *
 
 		v = range_sub(&from, &v, bits == 1 ? 8 : bits);
 	}
-	if (!o->imm)
+	if (!o->offset)
 		return v;
-	struct value offset = range_constant(o->imm);
+	struct value offset = range_constant(operand_offset(fn, o));
 
 	return v.base == BASE_DESCRIPTOR ? any(64) : range_add(&v, &offset, bits);
 }
@@ -229,7 +229,7 @@ static inline struct value register_operand(struct evaluation e, const struct op
 
 	if (o < fn->operands || o >= fn->operands + fn->noperands)
 		return any(64);
-	if (o->negated || o->imm || o->component || fn->regs[o->id].vector > 1)
+	if (o->negated || o->offset || o->component || fn->regs[o->id].vector > 1)
 		return changed_register(e, o);
 	return evaluate_register(e, e.values->ssa.node_of[o - fn->operands]);
 }
@@ -245,7 +245,7 @@ struct value evaluate_operand(struct evaluation e, uint32_t insn, const struct o
 	case OPERAND_SPECIAL:
 		return special_value(vs, o);
 	case OPERAND_SYMBOL:
-		return symbol_value(vs, o->id, o->imm);
+		return symbol_value(vs, o->id, operand_offset(fn, o));
 	case OPERAND_REG:
 		return register_operand(e, o);
 	case OPERAND_MEM: {

@@ -21,7 +21,7 @@ bool trips_constant_of(const struct values *vs, const struct operand *o, int64_t
 		*c = o->imm;
 		return true;
 	}
-	if (o->kind != OPERAND_REG || o->imm || o->component || o->negated)
+	if (o->kind != OPERAND_REG || o->offset || o->component || o->negated)
 		return false;
 	uint32_t node = vs->ssa.node_of[o - vs->fn->operands];
 
@@ -40,7 +40,7 @@ bool trips_constant_of(const struct values *vs, const struct operand *o, int64_t
 
 uint32_t trips_plain_node(const struct values *vs, const struct operand *o)
 {
-	if (!o || o->kind != OPERAND_REG || o->imm || o->component || o->negated ||
+	if (!o || o->kind != OPERAND_REG || o->offset || o->component || o->negated ||
 		vs->fn->regs[o->id].vector > 1)
 		return NONE;
 	uint32_t node = vs->ssa.node_of[o - vs->fn->operands];

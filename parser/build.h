@@ -93,7 +93,7 @@ struct build {
 	const struct module *module;
 	struct function *fn;
 	struct scope scope;
-	uint32_t operands_cap, insns_cap, symbols_cap_fn, tables_cap, locs_cap, pragmas_cap;
+	uint32_t operands_cap, wide_cap, insns_cap, symbols_cap_fn, tables_cap, locs_cap, pragmas_cap;
 	struct opcode_entry *opcodes;
 	uint32_t nopcodes, opcodes_cap;
 	struct opcode_memo memo[OPCODE_MEMOS];

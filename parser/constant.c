@@ -10,8 +10,10 @@
 
 struct pending *build_push(struct build *b, enum operand_kind kind, struct span at)
 {
-	struct pending fresh = {.operand = {.kind = (uint8_t)kind, .id = NONE}, .at = at};
+	struct pending fresh = {.operand = {.kind = (uint8_t)kind}, .at = at};
 
+	if (kind != OPERAND_IMM && kind != OPERAND_FLOAT)
+		fresh.operand.id = NONE;
 	ARENA_PUSH(b->arena, b->stack, b->nstack, b->stack_cap, fresh);
 	return &b->stack[b->nstack - 1];
 }

@@ -194,7 +194,7 @@ static void print_leaf(const struct function *fn, const struct operand *o, FILE 
 		print_reg(fn, o->id, out);
 		if (o->component)
 			fprintf(out, ".%c", o->component);
-		print_offset(o->imm, out);
+		print_offset(operand_offset(fn, o), out);
 		break;
 	case OPERAND_IMM:
 		fprintf(out, "%" PRId64, o->imm);
@@ -205,7 +205,7 @@ static void print_leaf(const struct function *fn, const struct operand *o, FILE 
 	case OPERAND_SYMBOL:
 		fputc('&', out);
 		print_name(module, function_symbol(fn, o->id)->name, out);
-		print_offset(o->imm, out);
+		print_offset(operand_offset(fn, o), out);
 		break;
 	case OPERAND_LABEL:
 		fprintf(out, "label:%" PRIu32 ":", o->id);

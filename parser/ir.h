@@ -54,10 +54,10 @@ enum operand_kind {
 	OPERAND_SPECIAL, /* id: name id of e.g. "%tid.x" (whole text); special: enum special_register */
 	OPERAND_IMM,     /* imm: integer constant expression, folded */
 	OPERAND_FLOAT,   /* imm: raw bits if exact hex form, else 0 */
-	OPERAND_SYMBOL,  /* id: symbol; imm: constant byte offset; its address, or a .param name, or a function */
+	OPERAND_SYMBOL,  /* id: symbol; offset: constant byte offset; its address, or a .param name, or a function */
 	OPERAND_LABEL,   /* id: label index */
-	OPERAND_MEM,     /* [..]: children; child 0 the address (REG, SYMBOL or IMM with imm as the
-	                  * added byte offset; var[r]: SYMBOL with index child, see `indexed`), child 1.. what follows commas */
+	OPERAND_MEM,     /* [..]: children; child 0 the address (REG or SYMBOL with offset as the
+	                  * added byte offset, or IMM; var[r]: SYMBOL with index child, see `indexed`), child 1.. what follows commas */
 	OPERAND_LIST,    /* {..}: children */
 	OPERAND_PAIR,    /* d|p: two children */
 	OPERAND_TUPLE,   /* (..) of a call: children */
@@ -80,21 +80,29 @@ enum special_register {
 	SPECIAL_WARP_SZ /* the constant 32 written as WARP_SZ in an operand that could not be folded */
 };
 
-struct operand {
+struct __attribute__((packed, aligned(4))) operand {
 	uint8_t kind;      /* enum operand_kind */
 	uint8_t special;   /* enum special_register */
 	bool negated : 1;  /* !p, or -r / -sym in the rare places that allow it */
 	bool indexed : 1;  /* MEM: var[r]: child 0 is SYMBOL, child 1 the index REG (byte offset), then the rest */
+	bool wide : 1;     /* `offset` is 1 + its index in function->wide_offsets */
 	char component;    /* 'x' 'y' 'z' 'w' 'r' 'g' 'b' 'a', or 0 */
-	union {
-		uint32_t id;
-		uint32_t children; /* of MEM, LIST, PAIR, TUPLE: how many; see operand_count() */
-	};
-	union {
-		int64_t imm;       /* REG, IMM, FLOAT, SYMBOL; 0 in the others without children */
-		uint32_t first;    /* children: function->operands[first .. first + children) */
+	union __attribute__((packed, aligned(4))) {
+		int64_t imm; /* IMM, FLOAT */
+		struct {
+			union {
+				uint32_t id;
+				uint32_t children; /* of MEM, LIST, PAIR, TUPLE: how many; see operand_count() */
+			};
+			union {
+				int32_t offset; /* REG, SYMBOL: bytes, if not `wide`: see operand_offset(); 0: none */
+				uint32_t first; /* children: function->operands[first .. first + children) */
+			};
+		};
 	};
 };
+
+_Static_assert(sizeof(struct operand) == 12, "there are several to an instruction");
 
 struct insn {
 	struct span at;        /* from its guard (or opcode) to its `;` included */
@@ -206,6 +214,7 @@ struct function { /* one body, parsed; freed after use */
 	uint32_t *insert_at;       /* by instruction: see insn_insert_at(); NULL: the begin of each */
 	const uint32_t *origins;   /* by call context: its function in the module; NULL: all is of `index` */
 	struct operand *operands; uint32_t noperands;
+	int64_t *wide_offsets; uint32_t nwide_offsets; /* those that do not fit into an operand */
 	struct reg *regs; uint32_t nregs;
 	struct symbol *symbols; uint32_t nsymbols; /* parameters, returns, locals: id - module->nsymbols */
 	struct label *labels; uint32_t nlabels;
@@ -279,6 +288,12 @@ static inline const struct operand *insn_operand(
 	const struct function *fn, const struct insn *insn, uint32_t i)
 {
 	return i < insn->count ? &fn->operands[insn->first + i] : NULL;
+}
+
+/* What is added to a register or a symbol, in bytes. */
+static inline int64_t operand_offset(const struct function *fn, const struct operand *operand)
+{
+	return operand->wide ? fn->wide_offsets[operand->offset - 1] : operand->offset;
 }
 
 static inline bool operand_has_children(const struct operand *operand)

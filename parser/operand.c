@@ -150,6 +150,18 @@ void build_component(struct build *b, struct span name, struct span component)
 		(struct span){name.begin, component.end});
 }
 
+static void set_offset(struct build *b, struct operand *operand, int64_t offset)
+{
+	struct function *fn = b->fn;
+
+	operand->wide = offset != (int32_t)offset;
+	operand->offset = (int32_t)offset;
+	if (!operand->wide)
+		return;
+	ARENA_PUSH(b->arena, fn->wide_offsets, fn->nwide_offsets, b->wide_cap, offset);
+	operand->offset = (int32_t)fn->nwide_offsets;
+}
+
 void build_add(struct build *b, struct span at)
 {
 	if (b->muted)
@@ -157,7 +169,12 @@ void build_add(struct build *b, struct span at)
 	uint64_t offset = (uint64_t)top(b)->operand.imm;
 
 	b->nstack--;
-	top(b)->operand.imm = (int64_t)((uint64_t)top(b)->operand.imm + offset);
+	struct operand *base = &top(b)->operand;
+
+	if (base->kind == OPERAND_IMM || base->kind == OPERAND_FLOAT)
+		base->imm = (int64_t)((uint64_t)base->imm + offset);
+	else if (b->fn)
+		set_offset(b, base, (int64_t)((uint64_t)operand_offset(b->fn, base) + offset));
 	top(b)->at = at;
 }
 

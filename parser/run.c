@@ -141,7 +141,6 @@ static inline const char *short_decimal(const char *begin, struct operand *o)
 	if (p == digits || is_follow(*p))
 		return NULL;
 	*o = (struct operand){.kind = OPERAND_IMM,
-		.id = NONE,
 		.imm = digits == begin ? value : -value};
 	return p;
 }

@@ -79,7 +79,7 @@ uint64_t concrete_operand(const struct concrete *c, const struct operand *o)
 {
 	switch (o->kind) {
 	case OPERAND_REG: {
-		uint64_t v = c->regs[o->id] + (uint64_t)o->imm;
+		uint64_t v = c->regs[o->id] + (uint64_t)operand_offset(c->fn, o);
 
 		v = cut(v, c->fn->regs[o->id].bits);
 		return o->negated && c->fn->regs[o->id].bits == 1 ? !v : v;
@@ -91,7 +91,7 @@ uint64_t concrete_operand(const struct concrete *c, const struct operand *o)
 		       : o->special == SPECIAL_CTAID_X ? c->ctaid
 						       : 0;
 	case OPERAND_SYMBOL:
-		return concrete_base(c, o->id) + (uint64_t)o->imm;
+		return concrete_base(c, o->id) + (uint64_t)operand_offset(c->fn, o);
 	case OPERAND_MEM:
 		return concrete_operand(c, operand_child(c->fn, o, 0));
 	case OPERAND_LIST: {

@@ -55,7 +55,7 @@ static bool see(struct concrete *c, uint32_t insn)
 	for (uint32_t k = i->op == OP_st ? 0 : 1; k < i->count; k++) {
 		const struct operand *o = insn_operand(c->fn, i, k);
 
-		if (o->kind == OPERAND_REG && !o->imm && c->fn->regs[o->id].bits == 32)
+		if (o->kind == OPERAND_REG && !o->offset && c->fn->regs[o->id].bits == 32)
 			see_node(r, vs->ssa.node_of[o - c->fn->operands],
 				(uint32_t)concrete_operand(c, o));
 	}

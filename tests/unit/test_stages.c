@@ -75,7 +75,7 @@ static bool see(struct concrete *c, uint32_t insn)
 
 		if (o->kind == OPERAND_MEM)
 			o = operand_child(c->fn, o, 0);
-		if (o->kind == OPERAND_REG && !o->imm && c->fn->regs[o->id].bits == 32)
+		if (o->kind == OPERAND_REG && !o->offset && c->fn->regs[o->id].bits == 32)
 			see_node(r, vs->ssa.node_of[o - c->fn->operands], concrete_operand(c, o));
 	}
 	forget(r, insn, false);
