@@ -350,9 +350,11 @@ static bool fits(const struct function *fn, const struct seen_opcode *seen, cons
 
 /* Of one list of modifiers few effects differ: those made last, by what mostly tells them apart. */
 #define EFFECTS_SEEN 128
+#define MANY 4096 /* instructions: from here on it is worth while to look for an equal effect */
 
+/* The effect, which was made last, or an equal one instead. */
 static const struct effect *shared_effect(const struct effect *seen[], const struct insn *insn,
-	const struct effect *effect, struct arena *arena)
+	struct effect *effect, struct arena *arena)
 {
 	const struct touch *touch = effect->touches;
 	uint64_t about = (uintptr_t)insn->mods + 64u * touch[0].operand + 4096u * touch[1].operand +
@@ -361,11 +363,10 @@ static const struct effect *shared_effect(const struct effect *seen[], const str
 		&seen[about * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (EFFECTS_SEEN - 1)];
 
 	if (*slot && memcmp(*slot, effect, sizeof(*effect)) == 0)
-		return *slot;
-	struct effect *fresh = ARENA_UNSET(arena, struct effect, 1);
-
-	*fresh = *effect;
-	return *slot = fresh;
+		ARENA_GIVE_BACK(arena, effect, 1);
+	else
+		*slot = effect;
+	return *slot;
 }
 
 const struct effect **effects_of(const struct function *fn, struct arena *arena)
@@ -383,11 +384,11 @@ const struct effect **effects_of(const struct function *fn, struct arena *arena)
 			*seen = (struct seen_opcode){
 				.mods = insn->mods, .form = effect_form(insn), .op = insn->op};
 		if (!fits(fn, seen, insn)) {
-			struct effect effect;
+			struct effect *effect = ARENA_NEW(arena, struct effect, 1);
 
-			memset(&effect, 0, sizeof(effect));
-			classify(fn, insn, seen->form, &effect);
-			seen->effect = shared_effect(made, insn, &effect, arena);
+			classify(fn, insn, seen->form, effect);
+			seen->effect = fn->ninsns < MANY ? effect
+							 : shared_effect(made, insn, effect, arena);
 			seen->insn = insn;
 		}
 		effects[i] = seen->effect;

@@ -7,7 +7,15 @@
 
 #include <string.h>
 
-enum { FIRST_PLACES = 256, FIRST_VALUES = 512, FIRST_NUMBERS = 64, LARGE = 4096 };
+enum { FIRST_PLACES = 32, MOST_AT_FIRST = 8192, FIRST_VALUES = 512, FIRST_NUMBERS = 64 };
+
+/* Room for as many as are expected, if these are not very many. */
+static uint32_t first_places(const struct kept_values *kept)
+{
+	uint32_t expected = kept->expected < MOST_AT_FIRST ? kept->expected : MOST_AT_FIRST;
+
+	return FIRST_PLACES + expected + expected / 2;
+}
 
 static void make_places(struct kept_values *kept, struct arena *arena)
 {
@@ -16,7 +24,7 @@ static void make_places(struct kept_values *kept, struct arena *arena)
 
 	if ((uint64_t)kept->nplaces * 3 < (uint64_t)cap * 2)
 		return;
-	kept->cap = !cap ? FIRST_PLACES : cap < LARGE ? 4 * cap : cap + cap / 2;
+	kept->cap = cap ? cap + cap / 2 : first_places(kept);
 	kept->places = ARENA_NEW(arena, struct kept_place, kept->cap);
 	for (uint32_t i = 0; i < cap; i++)
 		if (old[i].key)

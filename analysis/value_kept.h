@@ -10,6 +10,7 @@ struct __attribute__((packed, aligned(4))) kept_place {
 };
 
 struct kept_values {
+	uint32_t expected;	   /* how many there will be, about; at first */
 	struct kept_place *places; /* open addressing */
 	uint32_t nplaces, cap;
 	struct value *v; /* each once, but for the first of kept_add() */
