@@ -20,16 +20,16 @@ struct access {
 	bool peer;            /* may touch a peer CTA's shared memory */
 	bool own;             /* may touch the own CTA's shared memory */
 	bool call;            /* stands for an unknown callee (--calls) */
+	bool exact;           /* address and size are exact for a given thread: an overlap is an overlap for certain */
+	bool hidden;          /* GLOBAL: the address is inside a tensor map */
+	bool has_ceiling;     /* under ASSUME_MAP_GAP it touches no byte at or above `ceiling` */
+	uint8_t assumed_spaces; /* part of `spaces` that is left under `assumed_by`; 0: all of it */
+	uint32_t object;      /* .shared symbol, or NONE; GLOBAL: parameter symbol through which it goes, or NONE */
 	struct value address; /* first byte */
 	uint64_t bytes;       /* from each address on; UINT64_MAX: unknown, to the end of the variable */
-	uint32_t object;      /* .shared symbol, or NONE; GLOBAL: parameter symbol through which it goes, or NONE */
-	bool exact;           /* address and size are exact for a given thread: an overlap is an overlap for certain */
 	uint32_t extent_assumptions; /* enum assumption bits on which `bytes` rests */
-	bool has_ceiling;            /* under ASSUME_MAP_GAP it touches no byte at or above `ceiling` */
-	int64_t ceiling;             /* offset on the base of `address` */
-	uint8_t assumed_spaces;      /* part of `spaces` that is left under `assumed_by`; 0: all of it */
 	uint32_t assumed_by;         /* enum assumption bits */
-	bool hidden;                 /* GLOBAL: the address is inside a tensor map */
+	int64_t ceiling;             /* offset on the base of `address` */
 	uint64_t pattern;            /* part in what swizzled.h tells apart: two with the same are run by the same
 				      * threads, at the same place in each, or have the same rows; 0: none */
 	uint64_t roots;              /* GLOBAL: what the address was made from (value_roots); 0: not known */

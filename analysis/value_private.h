@@ -10,11 +10,15 @@
 /* "The contents of `node`, read as a signed or unsigned number of `bits` bits, lie in [lo, hi]";
  * with `excludes`: are not lo. */
 struct constraint {
-	uint32_t node, assumptions;
-	int64_t lo, hi;
+	uint32_t node;
+	uint16_t assumptions; /* enum assumption bits */
 	uint8_t bits;
-	bool is_signed, excludes;
+	bool is_signed : 1, excludes : 1;
+	int64_t lo, hi;
 };
+
+_Static_assert(ASSUME_ALL <= UINT16_MAX && sizeof(struct constraint) == 24,
+	"many blocks have some of them");
 
 #define CONTEXT_MAX 48
 #define CONTROLS_MAX 12 /* branches on the way to a block that count */
