@@ -335,7 +335,7 @@ static bool knows_template(const struct maps *m, struct map_site *copy)
 /* The register that a register is the cvta of, in global memory, and where it is read: the same address. */
 static const struct operand *before_cvta(const struct values *vs, const struct operand *reg, uint32_t *insn)
 {
-	uint32_t node = reg && reg->kind == OPERAND_REG && !reg->imm ? vs->ssa.node_of[reg - vs->fn->operands] : NONE;
+	uint32_t node = reg && reg->kind == OPERAND_REG && !reg->offset ? reg->node : NONE;
 
 	if (node >= vs->nsolved || vs->ssa.nodes[node].kind != NODE_DEF || vs->ssa.nodes[node].previous != NONE)
 		return NULL;

@@ -38,7 +38,7 @@ static struct residue_part part_of(const struct values *vs, const struct operand
 	case OPERAND_REG:
 		if (o->component || o->negated || vs->fn->regs[o->id].vector > 1)
 			return nothing;
-		node = vs->ssa.node_of[o - vs->fn->operands];
+		node = o->node;
 		return node < vs->nsolved
 			       ? (struct residue_part){node, NONE, 0, (uint64_t)operand_offset(vs->fn, o)}
 			       : nothing;

@@ -204,7 +204,9 @@ void ssa_init(struct ssa *s, const struct function *fn, const struct cfg *cfg, s
 	*s = (struct ssa){.fn = fn, .cfg = cfg, .arena = arena};
 	index_registers(s);
 	s->done = ARENA_NEW(arena, bool, fn->nregs + 1);
-	s->node_of = nones(arena, fn->noperands);
+	for (uint32_t i = 0; i < fn->noperands; i++)
+		if (fn->operands[i].kind == OPERAND_REG)
+			fn->operands[i].node = NONE;
 	s->guard_of = nones(arena, fn->ninsns);
 }
 
@@ -492,7 +494,7 @@ static inline void set_use(struct ssa *s, uint32_t use, uint32_t node)
 	if (s->use_slot[use] == NONE)
 		s->guard_of[s->use_insn[use]] = node;
 	else
-		s->node_of[s->use_slot[use]] = node;
+		s->fn->operands[s->use_slot[use]].node = node;
 }
 
 /* All uses read the one definition. */
@@ -554,5 +556,5 @@ uint32_t ssa_node_before(struct ssa *s, uint32_t insn, uint32_t reg)
 	}
 	if (lo == s->use_at[reg + 1] || s->use_insn[lo] != insn)
 		return NONE;
-	return s->use_slot[lo] == NONE ? s->guard_of[insn] : s->node_of[s->use_slot[lo]];
+	return s->use_slot[lo] == NONE ? s->guard_of[insn] : s->fn->operands[s->use_slot[lo]].node;
 }

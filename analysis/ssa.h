@@ -36,7 +36,7 @@ struct ssa {
 	uint32_t defs_most;	     /* of one register */
 	uint64_t specials;	     /* that are read: bits by enum special_register */
 	bool *done;				/* by register: its nodes exist */
-	uint32_t *node_of;  /* by operand index: the node that a REG operand reads, or NONE */
+	/* operand.node: the node that a REG operand reads, or NONE; of who asked last about the function */
 	uint32_t *guard_of; /* by instruction: the node that its guard reads, or NONE */
 	struct ssa_scratch *scratch; /* made on first need */
 };

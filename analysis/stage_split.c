@@ -184,7 +184,7 @@ bool split_operand(struct split *s, const struct operand *o, struct part *out)
 		o = o->indexed ? NULL : operand_child(vs->fn, o, 0);
 	if (!o || o->kind != OPERAND_REG || o->component || o->negated)
 		return false;
-	uint32_t node = vs->ssa.node_of[o - vs->fn->operands];
+	uint32_t node = o->node;
 
 	if (node >= vs->nsolved)
 		return false;

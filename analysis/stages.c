@@ -238,7 +238,7 @@ static bool select_differs(struct question *q, const struct insn *insn, uint32_t
 	struct values *vs = q->vs;
 	const struct operand *p = insn_source(vs->fn, insn, 2);
 	uint32_t predicate = p && p->kind == OPERAND_REG && !p->component
-				     ? vs->ssa.node_of[p - vs->fn->operands]
+				     ? p->node
 				     : NONE;
 
 	if (predicate == NONE || predicate >= vs->nsolved)
@@ -569,7 +569,7 @@ bool stage_sum_in(
 	if (!o || o->kind != OPERAND_REG || o->component || o->negated ||
 		vs->fn->regs[o->id].vector > 1)
 		return false;
-	uint32_t node = vs->ssa.node_of[o - vs->fn->operands];
+	uint32_t node = o->node;
 
 	*sum = (struct stage_sum){.part = part};
 	if (node >= vs->nsolved || !(part == NONE ? stage_sum_of_node(vs, node, sum)

@@ -71,7 +71,7 @@ static uint32_t plain_node(const struct values *vs, const struct operand *o)
 
 	if (o->kind == OPERAND_REG && !o->component && !o->negated &&
 		vs->fn->regs[o->id].vector <= 1)
-		node = vs->ssa.node_of[o - vs->fn->operands];
+		node = o->node;
 	return node < vs->nsolved && value_at(vs, node)->base == BASE_SYMBOL ? node : NONE;
 }
 

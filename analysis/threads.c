@@ -64,7 +64,7 @@ static bool operand_number(struct look *l, const struct operand *o, uint64_t *ou
 		*out = o->special == SPECIAL_TID_X ? l->tid : l->tid & 31;
 		return l->numbered || (!l->tid && !l->elected);
 	case OPERAND_REG:
-		if (o->offset || !node_number(l, l->vs->ssa.node_of[o - l->vs->fn->operands], out))
+		if (o->offset || !node_number(l, o->node, out))
 			return false;
 		if (o->negated)
 			*out = l->vs->fn->regs[o->id].bits == 1 ? !*out : 0 - *out;
@@ -243,7 +243,7 @@ static bool product(
 static bool is_tid(const struct look *l, const struct operand *o)
 {
 	if (o && o->kind == OPERAND_REG && !o->component && !o->offset && !o->negated) {
-		uint32_t node = l->vs->ssa.node_of[o - l->vs->fn->operands];
+		uint32_t node = o->node;
 		const struct node *n = node < l->vs->nsolved ? &l->vs->ssa.nodes[node] : NULL;
 
 		if (!n || n->kind != NODE_DEF || n->previous != NONE ||

@@ -152,7 +152,7 @@ static struct value evaluate_mapa(const struct operation *op)
 
 	if (rank && rank->kind == OPERAND_REG) {
 		const struct values *vs = op->e.values;
-		uint32_t node = vs->ssa.node_of[rank - vs->fn->operands];
+		uint32_t node = rank->node;
 
 		if (node != NONE && node < vs->nsolved && vs->ssa.nodes[node].kind == NODE_DEF) {
 			const struct insn *def = &vs->fn->insns[vs->ssa.nodes[node].insn];

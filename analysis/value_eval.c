@@ -22,7 +22,7 @@ static struct value select(const struct operation *op)
 		return any(op->bits);
 	if (idiom_align_up(op->e, op->insn, &v[0]))
 		return v[0];
-	uint32_t node = vs->ssa.node_of[p - vs->fn->operands];
+	uint32_t node = p->node;
 	struct value condition = evaluate_operand(op->e, op->index, p);
 
 	for (uint32_t k = 0; k < 2; k++) {

@@ -23,7 +23,7 @@ static const struct insn *definition(
 	for (uint32_t steps = 0; steps < 8; steps++) {
 		if (!o || o->kind != OPERAND_REG || o->offset || o->component || o->negated)
 			return NULL;
-		*node = vs->ssa.node_of[o - w->fn->operands];
+		*node = o->node;
 		if (*node == NONE || *node >= vs->nsolved)
 			return NULL;
 		const struct node *n = &vs->ssa.nodes[*node];
@@ -50,7 +50,7 @@ static uint32_t root(const struct walker *w, const struct operand *o)
 	for (uint32_t steps = 0; steps < 8; steps++) {
 		if (!o || o->kind != OPERAND_REG || o->offset || o->component || o->negated)
 			return node;
-		uint32_t next = vs->ssa.node_of[o - w->fn->operands];
+		uint32_t next = o->node;
 
 		if (next == NONE || next >= vs->nsolved)
 			return node;

@@ -12,11 +12,11 @@ static bool known(const struct values *vs, uint32_t node)
 	return node != NONE && node < vs->nsolved && vs->ssa.nodes[node].kind == NODE_DEF;
 }
 
-static uint32_t operand_node(const struct values *vs, const struct operand *o)
+static uint32_t operand_node(const struct operand *o)
 {
 	if (!o || o->kind != OPERAND_REG || o->component || o->offset)
 		return NONE;
-	return vs->ssa.node_of[o - vs->fn->operands];
+	return o->node;
 }
 
 /* The node's contents lie in [lo, hi] when read as type; false when the reading may wrap. */
@@ -71,7 +71,7 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 
 	if (n->previous != NONE)
 		return false;
-	uint32_t source = operand_node(vs, insn_source(vs->fn, insn, 0));
+	uint32_t source = operand_node(insn_source(vs->fn, insn, 0));
 	const struct operand *d = insn_operand(vs->fn, insn, 0);
 
 	*out = *c;
@@ -188,7 +188,7 @@ static bool same_in_warp(const struct values *vs, uint32_t node, uint32_t depth)
 		return false;
 	if (insn->op == OP_shr && constant_source(vs, insn, 1, &k) && k >= 5 &&
 		a->kind == OPERAND_REG) {
-		uint32_t source = operand_node(vs, a);
+		uint32_t source = operand_node(a);
 
 		if (!known(vs, source))
 			return false;
@@ -204,10 +204,10 @@ static bool same_in_warp(const struct values *vs, uint32_t node, uint32_t depth)
 		bool constant = insn->op == OP_cvt || insn->op == OP_mov ||
 				insn->op == OP_LINK_MOV || constant_source(vs, insn, 1, &k);
 
-		return constant && same_in_warp(vs, operand_node(vs, a), depth - 1);
+		return constant && same_in_warp(vs, operand_node(a), depth - 1);
 	}
 	if (insn->op == OP_shfl)
-		return same_in_warp(vs, operand_node(vs, a), depth - 1);
+		return same_in_warp(vs, operand_node(a), depth - 1);
 	return false;
 }
 
@@ -340,8 +340,8 @@ static void add_comparison(struct values *vs, struct context *context, const str
 		return;
 	y = type.is_signed ? range_signed(&y, type.bits) : range_unsigned(&y, type.bits);
 	x = type.is_signed ? range_signed(&x, type.bits) : range_unsigned(&x, type.bits);
-	put_comparison(vs, context, operand_node(vs, a), c, y, type);
-	put_comparison(vs, context, operand_node(vs, b), mirror(c), x, type);
+	put_comparison(vs, context, operand_node(a), c, y, type);
+	put_comparison(vs, context, operand_node(b), mirror(c), x, type);
 }
 
 struct goal {
@@ -349,10 +349,10 @@ struct goal {
 	bool holds;
 };
 
-static void push_operand(const struct values *vs, struct goal *stack, uint32_t *n,
+static void push_operand(struct goal *stack, uint32_t *n,
 	const struct operand *o, bool holds)
 {
-	uint32_t node = operand_node(vs, o);
+	uint32_t node = operand_node(o);
 
 	if (node != NONE && *n < 16)
 		stack[(*n)++] = (struct goal){node, holds != o->negated};
@@ -403,31 +403,31 @@ static void take_apart(struct values *vs, struct context *context, struct goal g
 
 			if (!all && !none)
 				return;
-			push_operand(vs, stack, n, insn_source(vs->fn, insn, 2), all);
+			push_operand(stack, n, insn_source(vs->fn, insn, 2), all);
 		}
 		add_comparison(vs, context, insn, at, goal.holds);
-		if (a && b && boolean_select(vs, operand_node(vs, a), &p, &sense) &&
+		if (a && b && boolean_select(vs, operand_node(a), &p, &sense) &&
 			constant_source(vs, insn, 1, &k) && k == 0) {
 			enum compare c = insn_compare(insn, &ignored);
 
 			if (c == COMPARE_NE || c == COMPARE_EQ)
-				push_operand(vs, stack, n, p,
+				push_operand(stack, n, p,
 					((c == COMPARE_NE) == goal.holds) == sense);
 		}
 		return;
 	case OP_and:
 	case OP_or:
 		if (insn_has(insn, MOD_pred) && goal.holds == (insn->op == OP_and)) {
-			push_operand(vs, stack, n, a, goal.holds);
-			push_operand(vs, stack, n, b, goal.holds);
+			push_operand(stack, n, a, goal.holds);
+			push_operand(stack, n, b, goal.holds);
 		}
 		return;
 	case OP_not:
-		push_operand(vs, stack, n, a, !goal.holds);
+		push_operand(stack, n, a, !goal.holds);
 		return;
 	case OP_mov:
 	case OP_LINK_MOV:
-		push_operand(vs, stack, n, a, goal.holds);
+		push_operand(stack, n, a, goal.holds);
 		return;
 	default:
 		return;

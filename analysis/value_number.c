@@ -138,7 +138,7 @@ static uint32_t operand_number(struct values *vs, const struct operand *o)
 		if (o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands ||
 			o->component)
 			return fresh(vs, false);
-		number = number_of_node(vs, vs->ssa.node_of[o - vs->fn->operands]);
+		number = number_of_node(vs, o->node);
 		if (o->negated) {
 			key[0] = KEY_NOT;
 			key[1] = number;
@@ -297,7 +297,7 @@ static void push_operand(
 	struct values *vs, const struct operand *o, uint32_t *depth, uint32_t nested)
 {
 	if (o->kind == OPERAND_REG)
-		push_part(vs, vs->ssa.node_of[o - vs->fn->operands], depth);
+		push_part(vs, o->node, depth);
 	for (uint32_t i = 0; nested < 4 && i < operand_count(o); i++)
 		push_operand(vs, operand_child(vs->fn, o, i), depth, nested + 1);
 }

@@ -209,7 +209,7 @@ static struct value changed_register(struct evaluation e, const struct operand *
 
 	if (fn->regs[o->id].vector > 1 || o->component)
 		return any(bits);
-	struct value v = evaluate_register(e, e.values->ssa.node_of[o - fn->operands]);
+	struct value v = evaluate_register(e, o->node);
 
 	if (o->negated) {
 		struct value from = range_constant(bits == 1);
@@ -231,7 +231,7 @@ static inline struct value register_operand(struct evaluation e, const struct op
 		return any(64);
 	if (o->negated || o->offset || o->component || fn->regs[o->id].vector > 1)
 		return changed_register(e, o);
-	return evaluate_register(e, e.values->ssa.node_of[o - fn->operands]);
+	return evaluate_register(e, o->node);
 }
 
 struct value evaluate_operand(struct evaluation e, uint32_t insn, const struct operand *o)

@@ -24,7 +24,7 @@ static uint64_t operand_roots(const struct values *vs, const struct operand *o)
 	case OPERAND_REG: {
 		if (o < vs->fn->operands || o >= vs->fn->operands + vs->fn->noperands)
 			return ROOT_UNKNOWN;
-		uint32_t node = vs->ssa.node_of[o - vs->fn->operands];
+		uint32_t node = o->node;
 
 		return node != NONE && node < vs->nsolved ? vs->roots[node] : ROOT_UNKNOWN;
 	}

@@ -245,7 +245,7 @@ static void read_below(struct uses *uses, const struct operand *o, uint32_t dept
 static inline void read_operand(struct uses *uses, const struct operand *o, uint32_t depth)
 {
 	if (o->kind == OPERAND_REG)
-		push_read(uses, uses->vs->ssa.node_of[o - uses->vs->fn->operands]);
+		push_read(uses, o->node);
 	if (operand_has_children(o))
 		read_below(uses, o, depth);
 }

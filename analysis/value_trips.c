@@ -23,7 +23,7 @@ bool trips_constant_of(const struct values *vs, const struct operand *o, int64_t
 	}
 	if (o->kind != OPERAND_REG || o->offset || o->component || o->negated)
 		return false;
-	uint32_t node = vs->ssa.node_of[o - vs->fn->operands];
+	uint32_t node = o->node;
 
 	if (node >= vs->nsolved || vs->ssa.nodes[node].kind != NODE_DEF ||
 		vs->ssa.nodes[node].previous != NONE)
@@ -43,7 +43,7 @@ uint32_t trips_plain_node(const struct values *vs, const struct operand *o)
 	if (!o || o->kind != OPERAND_REG || o->offset || o->component || o->negated ||
 		vs->fn->regs[o->id].vector > 1)
 		return NONE;
-	uint32_t node = vs->ssa.node_of[o - vs->fn->operands];
+	uint32_t node = o->node;
 
 	return node < vs->nsolved ? node : NONE;
 }

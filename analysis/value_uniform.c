@@ -90,7 +90,7 @@ static bool some_varies(const struct values *vs, const struct operand *o, uint32
 static inline bool operand_varies(const struct values *vs, const struct operand *o, uint32_t depth)
 {
 	if (o->kind == OPERAND_REG) /* of no node, if it is none */
-		return vs->ssa.node_of[o - vs->fn->operands] >= vs->nsolved;
+		return o->node >= vs->nsolved;
 	if (o->kind == OPERAND_SPECIAL)
 		return special_varies(o->special);
 	return operand_has_children(o) && some_varies(vs, o, depth);
@@ -439,7 +439,7 @@ static void find_branches(struct divergence *d)
 		if (insn->guard != NONE)
 			add_test(d, 2 * k, vs->ssa.guard_of[last]);
 		if (insn->op == OP_brx && o && o->kind == OPERAND_REG)
-			add_test(d, 2 * k + 1, vs->ssa.node_of[o - vs->fn->operands]);
+			add_test(d, 2 * k + 1, o->node);
 	}
 }
 
@@ -506,7 +506,7 @@ static bool is_same(
 		return !special_varies(o->special);
 	case OPERAND_REG:
 		if (o >= vs->fn->operands && o < vs->fn->operands + vs->fn->noperands)
-			node = vs->ssa.node_of[o - vs->fn->operands];
+			node = o->node;
 		else
 			node = ssa_node_before(&((struct values *)(uintptr_t)vs)->ssa, insn, o->id);
 		return node != NONE && node < vs->nsolved && !varies[node];

@@ -245,7 +245,7 @@ bool ways_may_count(struct values *vs, const struct operand *mem)
 {
 	const struct operand *base = operand_child(vs->fn, mem, 0);
 	uint32_t node = base && base->kind == OPERAND_REG
-				? vs->ssa.node_of[base - vs->fn->operands]
+				? base->node
 				: NONE;
 
 	if (!vs->ways)

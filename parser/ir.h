@@ -80,29 +80,30 @@ enum special_register {
 	SPECIAL_WARP_SZ /* the constant 32 written as WARP_SZ in an operand that could not be folded */
 };
 
-struct __attribute__((packed, aligned(4))) operand {
+struct operand {
 	uint8_t kind;      /* enum operand_kind */
 	uint8_t special;   /* enum special_register */
 	bool negated : 1;  /* !p, or -r / -sym in the rare places that allow it */
 	bool indexed : 1;  /* MEM: var[r]: child 0 is SYMBOL, child 1 the index REG (byte offset), then the rest */
 	bool wide : 1;     /* `offset` is 1 + its index in function->wide_offsets */
 	char component;    /* 'x' 'y' 'z' 'w' 'r' 'g' 'b' 'a', or 0 */
-	union __attribute__((packed, aligned(4))) {
+	union {
+		uint32_t id;
+		uint32_t children; /* of MEM, LIST, PAIR, TUPLE: how many; see operand_count() */
+	};
+	union {
 		int64_t imm; /* IMM, FLOAT */
 		struct {
-			union {
-				uint32_t id;
-				uint32_t children; /* of MEM, LIST, PAIR, TUPLE: how many; see operand_count() */
-			};
 			union {
 				int32_t offset; /* REG, SYMBOL: bytes, if not `wide`: see operand_offset(); 0: none */
 				uint32_t first; /* children: function->operands[first .. first + children) */
 			};
+			uint32_t node; /* REG: for the analysis, which keeps here what it reads: analysis/ssa.h */
 		};
 	};
 };
 
-_Static_assert(sizeof(struct operand) == 12, "there are several to an instruction");
+_Static_assert(sizeof(struct operand) == 16, "there are several to an instruction");
 
 struct insn {
 	struct span at;        /* from its guard (or opcode) to its `;` included */

@@ -56,8 +56,7 @@ static bool see(struct concrete *c, uint32_t insn)
 		const struct operand *o = insn_operand(c->fn, i, k);
 
 		if (o->kind == OPERAND_REG && !o->offset && c->fn->regs[o->id].bits == 32)
-			see_node(r, vs->ssa.node_of[o - c->fn->operands],
-				(uint32_t)concrete_operand(c, o));
+			see_node(r, o->node, (uint32_t)concrete_operand(c, o));
 	}
 	return true;
 }

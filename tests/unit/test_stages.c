@@ -67,7 +67,6 @@ static bool see(struct concrete *c, uint32_t insn)
 {
 	struct run *r = c->context;
 	const struct insn *i = &c->fn->insns[insn];
-	const struct values *vs = r->t->unit.values;
 
 	forget(r, insn, true);
 	for (uint32_t k = i->op == OP_st ? 0 : 1; k < i->count; k++) {
@@ -76,7 +75,7 @@ static bool see(struct concrete *c, uint32_t insn)
 		if (o->kind == OPERAND_MEM)
 			o = operand_child(c->fn, o, 0);
 		if (o->kind == OPERAND_REG && !o->offset && c->fn->regs[o->id].bits == 32)
-			see_node(r, vs->ssa.node_of[o - c->fn->operands], concrete_operand(c, o));
+			see_node(r, o->node, concrete_operand(c, o));
 	}
 	forget(r, insn, false);
 	return true;
@@ -283,9 +282,7 @@ static void test_forms_of_the_next_stage(void **state)
 			const struct insn *insn = &t.unit.fn->insns[k];
 
 			if (insn->op == OP_st)
-				last[n++] = t.unit.values->ssa.node_of[insn_operand(t.unit.fn,
-									      &insn[-2], 1) -
-								      t.unit.fn->operands];
+				last[n++] = insn_operand(t.unit.fn, &insn[-2], 1)->node;
 		}
 		assert_int_equal(n, 2);
 		if (stages_differ(t.unit.values, last[0], last[1], &root, &rests_on) != rows[i].differ)
@@ -334,8 +331,7 @@ static void test_stages_a_few_ahead(void **state)
 			const struct insn *insn = &t.unit.fn->insns[k];
 
 			if (insn->op == OP_st)
-				last[n++] = t.unit.values->ssa.node_of[insn_operand(t.unit.fn, &insn[-2], 1) -
-								      t.unit.fn->operands];
+				last[n++] = insn_operand(t.unit.fn, &insn[-2], 1)->node;
 		}
 		assert_int_equal(n, 2);
 		if (stages_few_ahead(t.unit.values, last[1], last[0]) != fews[i].ahead)
