@@ -8,6 +8,7 @@
  * Invariant: `have` never loses a fence that some demand met so far needs.
  */
 #include "analysis/cut_implied.h"
+#include "analysis/cut_prune.h"
 #include "analysis/cut_search.h"
 #include "analysis/maxflow.h"
 
@@ -35,9 +36,9 @@ struct solver {
 	struct arena *arena;
 	struct budget *budget;
 	bool *infeasible; /* by demand */
-	uint32_t *reach;  /* by demand: how many runs it may pass */
 	struct maxflow *network;
-	struct bits any, always, done, taken, starts, ends; /* scratch, by run */
+	struct pruner *pruner;
+	struct bits any, always, taken, starts, ends; /* scratch, by run */
 	struct bits group;		      /* scratch, by demand */
 	struct bits side;		      /* scratch, by node of the network */
 };
@@ -262,96 +263,6 @@ static void cut_group(const struct solver *s, struct ids group, uint8_t *have)
 			s->infeasible[group.v[i]] = true;
 }
 
-/* Less stands in run r than did; it matters to demands that what stood there stopped and what is left does not:
- * the others are as they were. */
-static bool all_met(
-	const struct solver *s, struct ids demands, const uint8_t *have, uint32_t r, uint8_t before)
-{
-	const struct runs *runs = s->runs;
-
-	for (uint32_t i = 0; i < demands.n; i++) {
-		uint32_t d = demands.v[i];
-		uint8_t width = runs->demands[d].width, given = runs->v[r].given;
-
-		if (!s->infeasible[d] && bits_has(runs->relevant[d], r) &&
-			cut_covers(before | given, width) && !cut_covers(have[r] | given, width) &&
-			runs_open_path(s->runs, d, have, NULL))
-			return false;
-	}
-	return true;
-}
-
-static int by_reach(const void *a, const void *b, void *reach)
-{
-	const uint32_t *x = a, *y = b, *of = reach;
-
-	if (of[*x] != of[*y])
-		return of[*x] < of[*y] ? -1 : 1;
-	return (*x > *y) - (*x < *y);
-}
-
-/* Those of the fewest runs first: they are soon looked through, and need the fence most often. */
-static struct ids nearest_first(const struct solver *s, struct ids demands)
-{
-	uint32_t *v = ARENA_UNSET(s->arena, uint32_t, demands.n);
-
-	memcpy(v, demands.v, sizeof(*v) * demands.n);
-	qsort_r(v, demands.n, sizeof(*v), by_reach, s->reach);
-	return (struct ids){v, demands.n};
-}
-
-#define PRUNE_WORK_MOST (UINT64_C(1) << 21)
-
-/* Each fence is tried against the demands that pass its run, by a search through the runs. */
-static bool too_many_to_prune(const struct runs *runs, const uint8_t *have)
-{
-	uint64_t n = 0;
-
-	for (uint32_t r = bytes_next(have, runs->n, 0); r < runs->n;
-		r = bytes_next(have, runs->n, r + 1))
-		n++;
-	return n * runs->n > PRUNE_WORK_MOST;
-}
-
-/* Takes away, dearest first, what the demands do not need. */
-static void prune(const struct solver *s, struct ids demands, uint8_t *have)
-{
-	static const uint8_t parts[] = {SPACE_GLOBAL, SPACE_CLUSTER, SPACE_SHARED};
-	const struct runs *runs = s->runs;
-	struct bits done = s->done;
-
-	if (!demands.n || too_many_to_prune(runs, have))
-		return;
-	demands = nearest_first(s, demands);
-	bits_zero(done);
-	for (;;) {
-		uint32_t dearest = NONE;
-
-		for (uint32_t r = bytes_next(have, runs->n, 0); r < runs->n;
-			r = bytes_next(have, runs->n, r + 1))
-			if (!bits_has(done, r) &&
-				(dearest == NONE || runs->v[r].cost > runs->v[dearest].cost))
-				dearest = r;
-		if (dearest == NONE || budget_spent(s->budget))
-			return;
-		bits_set(done, dearest);
-		uint8_t whole = have[dearest];
-
-		have[dearest] = 0;
-		if (all_met(s, demands, have, dearest, whole))
-			continue;
-		have[dearest] = whole;
-		for (uint32_t i = 0; i < sizeof(parts); i++) {
-			if (!(have[dearest] & parts[i]))
-				continue;
-			whole = have[dearest];
-			have[dearest] &= (uint8_t)~parts[i];
-			if (!all_met(s, demands, have, dearest, whole))
-				have[dearest] = whole;
-		}
-	}
-}
-
 struct trial {
 	const struct solver *s;
 	struct ids demands;
@@ -367,7 +278,7 @@ static void trial_begin(struct trial *t)
 /* Keeps what was tried if it is cheaper. */
 static void trial_end(struct trial *t)
 {
-	prune(t->s, t->demands, t->have);
+	prune(t->s->pruner, t->demands, t->have);
 	uint64_t cost = cut_cost(t->s->runs, t->have);
 
 	if (cost >= t->cost)
@@ -441,7 +352,7 @@ static void improve(struct trial *t, const struct ids *groups, uint32_t ngroups)
 				for (uint32_t k = 0; i != g && k < groups[i].n; k++)
 					rest[n++] = groups[i].v[k];
 			memcpy(t->have, t->best, t->s->runs->n);
-			prune(t->s, (struct ids){rest, n}, t->have);
+			prune(t->s->pruner, (struct ids){rest, n}, t->have);
 			cut_group(t->s, groups[g], t->have);
 			trial_end(t);
 		}
@@ -605,15 +516,12 @@ static void solve(struct solver *s, const struct cut_graph *graph, const struct 
 	runs_build(graph, demands, ndemands, arena, runs);
 	s->any = bits_new(arena, runs->n + 1);
 	s->always = bits_new(arena, runs->n + 1);
-	s->done = bits_new(arena, runs->n + 1);
 	s->taken = bits_new(arena, runs->n + 1);
 	s->starts = bits_new(arena, runs->n + 1);
 	s->ends = bits_new(arena, runs->n + 1);
 	s->side = bits_new(arena, 2 * runs->n + 2);
 	s->group = bits_new(arena, ndemands);
-	s->reach = ARENA_UNSET(arena, uint32_t, ndemands);
-	for (uint32_t d = 0; d < ndemands; d++)
-		s->reach[d] = bits_count(runs->relevant[d]);
+	s->pruner = pruner_new(runs, s->infeasible, arena, s->budget);
 	uint8_t *have = ARENA_NEW(arena, uint8_t, runs->n + 1);
 	struct sets groups = find_groups(s);
 	struct sets components = find_components(s, &groups);

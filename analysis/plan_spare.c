@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Comes in: fences that settle all that can be settled. Goes out: those that are needed, and by
- * which edges. Each is taken away, dearest first, and the flow solved again; it stays away if no
- * edge comes back, and none that a fence of the writer's side settled is left to one behind the
- * hand-off. Invariant: the flow under the plan holds as before.
+ * which edges. Each is taken away, dearest first; it stays away if no edge comes back, and none that a
+ * fence of the writer's side settled is left to one behind the hand-off. What comes back without one is
+ * found from the flow with all of them, and those that each could be away are tried together: with fewer
+ * fences edges only come. Invariant: the flow under the plan holds as before.
  */
 #include "analysis/plan_private.h"
 
@@ -52,7 +53,6 @@ static bool none_open(struct planner *p, const struct flow *flow, struct loss *b
 	bool none = !flow->incomplete;
 
 	back->spaces = 0;
-
 	for (uint32_t i = 0; i < flow->nedges; i++) {
 		uint32_t first;
 
