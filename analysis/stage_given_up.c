@@ -144,7 +144,8 @@ static bool is_waited_for(struct own_stages *stages, struct copy *copy)
 	return copy->waits;
 }
 
-/* False: it is not known for which stages the makers must arrive. */
+/* False: it is not known for which stages the makers must arrive. Whoever waits in front of a copy into other CTAs may be
+ * in another one, and wait for a mbarrier of his own. */
 static bool find_given_up(struct giving *g)
 {
 	struct own_stages *stages = g->q->stages;
@@ -158,7 +159,8 @@ static bool find_given_up(struct giving *g)
 	for (uint32_t k = 0; k < stages->ncopies && is; k++) {
 		g->copy = &stages->copies[k];
 		is = !own_stage_meets(s, access, g->copy->access) ||
-		     (is_waited_for(stages, &stages->copies[k]) && stages_given_up(g));
+		     (!s->unit->accesses.v[g->copy->access].peer &&
+			     is_waited_for(stages, &stages->copies[k]) && stages_given_up(g));
 		g->q->assumptions |= g->copy->assumptions;
 	}
 	return is;
