@@ -8,6 +8,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 struct shared {
 	const struct pool *pool;
 	pthread_mutex_t lock;
@@ -65,6 +69,16 @@ static void run_here(const struct pool *pool, uint32_t n)
 		pool->done(pool->context, i, pool->work(pool->context, i));
 }
 
+/* The text of each file is as large as the heap of a thread is by then: glibc would give it back behind each and fault
+ * it in again for the next, under the lock that all threads share. */
+static void keep_memory(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, 32 << 20); /* the most that it takes */
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
+}
+
 bool pool_run(const struct pool *pool, uint32_t n, uint32_t threads)
 {
 	if (threads > n)
@@ -73,6 +87,7 @@ bool pool_run(const struct pool *pool, uint32_t n, uint32_t threads)
 		run_here(pool, n);
 		return true;
 	}
+	keep_memory();
 	struct shared s = {.pool = pool, .n = n, .window = 4 * threads};
 	pthread_t *ids = calloc(threads, sizeof(*ids));
 	uint32_t started = 0;
