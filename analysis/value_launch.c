@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * In: a function's directives and variables. Out: how many threads run it at most, and what stands
- * for dynamic shared memory, with the alignment that operands prove.
+ * for dynamic shared memory, with the alignment that operands prove, and what depends on that.
  */
 #include "analysis/value_solver.h"
 
@@ -122,5 +122,52 @@ bool launch_find_alignment(struct values *vs)
 	if (UINT32_C(1) << best <= align)
 		return false;
 	vs->assumed_align = best;
+	return true;
+}
+
+static bool names_dynamic_shared(const struct values *vs, const struct operand *o, uint32_t depth)
+{
+	const struct symbol *symbol =
+		o->kind == OPERAND_SYMBOL ? function_symbol(vs->fn, o->id) : NULL;
+
+	if (symbol && symbol_is_dynamic_shared(symbol))
+		return true;
+	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
+		if (names_dynamic_shared(vs, operand_child(vs->fn, o, i), depth + 1))
+			return true;
+	return false;
+}
+
+static bool makes_dynamic_shared(const struct values *vs, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+	const struct insn *insn = n->kind == NODE_DEF ? &vs->fn->insns[n->insn] : NULL;
+
+	for (uint32_t k = 1; insn && k < insn->count; k++)
+		if (names_dynamic_shared(vs, insn_operand(vs->fn, insn, k), 0))
+			return true;
+	return false;
+}
+
+bool launch_find_dependent(struct solver *s)
+{
+	struct values *vs = s->vs;
+	uint32_t depth = 0;
+
+	bits_zero(s->anew);
+	for (uint32_t i = 0; i < vs->nsolved; i++)
+		if (makes_dynamic_shared(vs, i))
+			ARENA_PUSH(vs->arena, vs->stack, depth, vs->stack_cap, i);
+	while (depth) {
+		uint32_t node = vs->stack[--depth];
+
+		if (bits_has(s->anew, s->rank[node]))
+			continue;
+		if (node_bits(vs, node) == 1)
+			return false;
+		bits_set(s->anew, s->rank[node]);
+		for (uint32_t u = vs->user_at[node]; u < vs->user_at[node + 1]; u++)
+			ARENA_PUSH(vs->arena, vs->stack, depth, vs->stack_cap, vs->users[u]);
+	}
 	return true;
 }

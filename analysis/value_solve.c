@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-
 struct value values_join(
 	struct values *vs, const struct value *a, const struct value *b, uint32_t bits)
 {
@@ -508,58 +507,10 @@ static void solve_all(struct solver *s)
 	solve(s);
 }
 
-static bool names_dynamic_shared(const struct values *vs, const struct operand *o, uint32_t depth)
-{
-	const struct symbol *symbol =
-		o->kind == OPERAND_SYMBOL ? function_symbol(vs->fn, o->id) : NULL;
-
-	if (symbol && symbol_is_dynamic_shared(symbol))
-		return true;
-	for (uint32_t i = 0; depth < 4 && i < operand_count(o); i++)
-		if (names_dynamic_shared(vs, operand_child(vs->fn, o, i), depth + 1))
-			return true;
-	return false;
-}
-
-static bool makes_dynamic_shared(const struct values *vs, uint32_t node)
-{
-	const struct node *n = &vs->ssa.nodes[node];
-	const struct insn *insn = n->kind == NODE_DEF ? &vs->fn->insns[n->insn] : NULL;
-
-	for (uint32_t k = 1; insn && k < insn->count; k++)
-		if (names_dynamic_shared(vs, insn_operand(vs->fn, insn, k), 0))
-			return true;
-	return false;
-}
-
-/* All that is made of addresses in dynamic shared memory; false: a predicate is, so anything may depend on it. */
-static bool find_dynamic_shared(struct solver *s)
-{
-	struct values *vs = s->vs;
-	uint32_t depth = 0;
-
-	bits_zero(s->anew);
-	for (uint32_t i = 0; i < vs->nsolved; i++)
-		if (makes_dynamic_shared(vs, i))
-			ARENA_PUSH(vs->arena, vs->stack, depth, vs->stack_cap, i);
-	while (depth) {
-		uint32_t node = vs->stack[--depth];
-
-		if (bits_has(s->anew, s->rank[node]))
-			continue;
-		if (node_bits(vs, node) == 1)
-			return false;
-		bits_set(s->anew, s->rank[node]);
-		for (uint32_t u = vs->user_at[node]; u < vs->user_at[node + 1]; u++)
-			ARENA_PUSH(vs->arena, vs->stack, depth, vs->stack_cap, vs->users[u]);
-	}
-	return true;
-}
-
 /* The alignment of dynamic shared memory is another one. */
 static void solve_aligned(struct solver *s)
 {
-	if (find_dynamic_shared(s))
+	if (launch_find_dependent(s))
 		solve(s);
 	else
 		solve_all(s);

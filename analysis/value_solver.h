@@ -46,3 +46,6 @@ void launch_find(struct values *);
 /* Operands that have to be aligned say how dynamic shared memory is (--assume=aligned-tma); true
  * when that is news. */
 bool launch_find_alignment(struct values *);
+/* All that is made of addresses in dynamic shared memory, into `anew`; false: a predicate is, so anything may
+ * depend on it. */
+bool launch_find_dependent(struct solver *);
