@@ -5,6 +5,7 @@
  * the block closes; hints find their instruction at the end, by place.
  */
 #include "parser/build.h"
+#include "parser/plain.h"
 #include "parser/words.h"
 
 #include <string.h>
@@ -193,6 +194,7 @@ void build_body_finish(struct build *b, struct span body)
 {
 	scope_close(&b->scope, b->table_entries);
 	check_references(b);
+	plain_branches(b->fn);
 	place_hints(b);
 	insert_before_pragmas(b);
 	insert_before_hints(b);
@@ -264,6 +266,7 @@ static struct opcode_entry split(struct build *b, struct slice text)
 		p = next;
 	}
 	entry.mods = mods;
+	entry.has_forms = plain_may_change(entry.op);
 	return entry;
 }
 
@@ -384,6 +387,8 @@ void build_instruction_of(struct build *b, struct span at, uint32_t noperands)
 	insn.mods = all_mods(b, entry, &insn.nmods);
 	insn.count = noperands;
 	insn.first = b->fn->noperands - noperands;
+	if (entry->has_forms)
+		plain_form(&insn, &b->fn->operands[insn.first]);
 	ARENA_PUSH(b->arena, b->fn->insns, b->fn->ninsns, b->insns_cap, insn);
 	b->guarded = false;
 	b->last_label = NONE;

@@ -48,6 +48,7 @@ struct header { /* of the function or prototype at hand */
 
 struct opcode_entry { /* one spelling of an opcode, looked up once per function */
 	uint16_t op, nmods;
+	bool has_forms; /* see plain.h */
 	const uint16_t *mods;
 };
 

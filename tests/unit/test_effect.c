@@ -21,7 +21,7 @@ static const char kernel[] =
 	".visible .entry k%u()\n{\n"
 	".reg .pred %%p<8>; .reg .b16 %%h<8>; .reg .b32 %%r<64>; .reg .b64 %%rd<32>;\n"
 	".reg .f32 %%f<64>; .reg .f64 %%fd<8>; .reg .b128 %%q<4>;\n"
-	"T: .branchtargets L;\n%s\nL:\n}\n";
+	"T: .branchtargets L, M;\n%s\nL: M:\n}\n";
 
 /* The instruction of `text` inside a kernel, and its effect. */
 static const struct insn *classify(struct ptx_text *t, const char *text, struct effect *e)
