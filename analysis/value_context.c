@@ -382,6 +382,30 @@ void context_at_block(struct values *vs, uint32_t block, struct context *context
 	context_copy(context, context_of_block(vs, block));
 }
 
+const struct insn *context_test(const struct values *vs, uint32_t insn, bool *negated)
+{
+	uint32_t node = vs->ssa.guard_of[insn];
+
+	*negated = vs->fn->insns[insn].guard_negated;
+	for (uint32_t fuel = 4; fuel--;) {
+		if (node == NONE || node >= vs->nsolved || vs->ssa.nodes[node].kind != NODE_DEF ||
+			vs->ssa.nodes[node].previous != NONE)
+			return NULL;
+		const struct insn *test = &vs->fn->insns[vs->ssa.nodes[node].insn];
+
+		if (test->op == OP_setp) /* the second result says the opposite, the third source more */
+			return insn_operand(vs->fn, test, 0)->kind == OPERAND_REG && !insn_source(vs->fn, test, 2) &&
+					       !insn_type(test, 0).is_float
+				       ? test
+				       : NULL;
+		if (test->op != OP_not)
+			return NULL;
+		*negated = !*negated;
+		node = trips_plain_node(vs, insn_source(vs->fn, test, 0));
+	}
+	return NULL;
+}
+
 uint32_t context_branch(const struct values *vs, uint32_t b)
 {
 	const struct block *block = &vs->cfg->blocks[b];

@@ -29,7 +29,7 @@ static bool holds_if_equal(enum compare c)
 
 /* The block's branch, which every round comes to, leaves the loop if the two sides are equal. */
 static bool decides_each_round(
-	const struct values *vs, uint32_t block, const struct insn *test, uint32_t head)
+	const struct values *vs, uint32_t block, const struct insn *test, bool negated, uint32_t head)
 {
 	const struct cfg *cfg = vs->cfg;
 	const struct block *b = &cfg->blocks[block];
@@ -40,8 +40,8 @@ static bool decides_each_round(
 	if (c == COMPARE_NONE || branch->op != OP_bra || b->succ.n != 2 ||
 		b->succ.v[0] == b->succ.v[1])
 		return false;
-	/* taken when the predicate is true, or false for a negated guard */
-	bool taken = holds_if_equal(c) != branch->guard_negated;
+	/* taken when the comparison is true, or false for a negated guard */
+	bool taken = holds_if_equal(c) != negated;
 
 	if (trips_in_loop(cfg, b->succ.v[taken ? 0 : 1], head))
 		return false;
@@ -85,7 +85,7 @@ static bool side_of(const struct values *vs, const struct operand *o, struct tri
 	return false;
 }
 
-static bool find_end(const struct values *vs, uint32_t block, const struct insn *test,
+static bool find_end(const struct values *vs, uint32_t block, const struct insn *test, bool negated,
 	uint32_t of, struct trip_end *end, uint32_t *phi)
 {
 	const struct operand *a = insn_source(vs->fn, test, of),
@@ -97,7 +97,7 @@ static bool find_end(const struct values *vs, uint32_t block, const struct insn 
 	uint32_t head = vs->ssa.nodes[*phi].block;
 
 	if (node_bits(vs, *phi) != insn_type(test, 0).bits || !trips_in_loop(vs->cfg, block, head) ||
-		!decides_each_round(vs, block, test, head))
+		!decides_each_round(vs, block, test, negated, head))
 		return false;
 	if (trips_constant_of(vs, b, &end->constant)) /* without more, widening stops there too */
 		return end->added != NONE;
@@ -179,25 +179,18 @@ void trips_find_ends(struct values *vs)
 	for (uint32_t b = 0; vs->ntrips && b < vs->cfg->n; b++) {
 		const struct block *block = &vs->cfg->blocks[b];
 		uint32_t last = block->first + block->count - 1, phi;
-		uint32_t guard = block->count && block->loop_head != NONE && block->succ.n == 2 &&
-						 vs->fn->insns[last].guard != NONE
-					 ? vs->ssa.guard_of[last]
-					 : NONE;
+		bool negated;
+		const struct insn *test = block->count && block->loop_head != NONE && block->succ.n == 2 &&
+							  vs->fn->insns[last].guard != NONE
+						  ? context_test(vs, last, &negated)
+						  : NULL;
 
-		if (guard == NONE || guard >= vs->nsolved || vs->ssa.nodes[guard].kind != NODE_DEF ||
-			vs->ssa.nodes[guard].previous != NONE)
-			continue;
-		const struct insn *test = &vs->fn->insns[vs->ssa.nodes[guard].insn];
-		struct type type = insn_type(test, 0);
-
-		if (test->op != OP_setp || insn_source(vs->fn, test, 2) ||
-			insn_operand(vs->fn, test, 0)->kind != OPERAND_REG || type.is_float ||
-			(type.bits != 32 && type.bits != 64))
+		if (!test || (insn_type(test, 0).bits != 32 && insn_type(test, 0).bits != 64))
 			continue;
 		for (uint32_t of = 0; of < 2; of++) {
 			struct trip_end end;
 
-			if (!find_end(vs, b, test, of, &end, &phi))
+			if (!find_end(vs, b, test, negated, of, &end, &phi))
 				continue;
 			struct trip *trip = &vs->trips[vs->trip_of[phi]];
 

@@ -323,6 +323,9 @@ void context_outdate_all(struct values *);
 void context_copy(struct context *, const struct context *from);
 /* The branch at the end of a block that chooses between two successors, or NONE. */
 uint32_t context_branch(const struct values *, uint32_t block);
+/* The comparison of integers that an instruction's guard is the result of, or, with *negated, the opposite of;
+ * NULL: something else. */
+const struct insn *context_test(const struct values *, uint32_t insn, bool *negated);
 void context_at_edge(struct values *, uint32_t from, uint32_t to, struct context *);
 uint32_t context_edge_since(struct values *, uint32_t from, uint32_t to);
 /* Its constraints are complete; those from `own` on are what its outer context lacks. */

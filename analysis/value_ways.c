@@ -48,20 +48,12 @@ static uint32_t carried_back(
 static const struct insn *equality(const struct values *vs, uint32_t from, uint32_t to)
 {
 	uint32_t branch = context_branch(vs, from);
-	uint32_t guard = branch == NONE ? NONE : vs->ssa.guard_of[branch];
+	bool taken = vs->cfg->blocks[from].succ.v[0] == to, negated, is_unsigned;
+	const struct insn *test = branch == NONE ? NULL : context_test(vs, branch, &negated);
 
-	if (guard == NONE || guard >= vs->nsolved || vs->ssa.nodes[guard].kind != NODE_DEF ||
-		vs->ssa.nodes[guard].previous != NONE)
+	if (!test || insn_type(test, 0).bits != 32)
 		return NULL;
-	const struct insn *test = &vs->fn->insns[vs->ssa.nodes[guard].insn];
-	bool taken = vs->cfg->blocks[from].succ.v[0] == to, is_unsigned;
-	bool holds = taken != vs->fn->insns[branch].guard_negated;
-	enum compare c = insn_compare(test, &is_unsigned);
-
-	if (test->op != OP_setp || insn_source(vs->fn, test, 2) || insn_type(test, 0).is_float ||
-		insn_type(test, 0).bits != 32 || insn_operand(vs->fn, test, 0)->kind != OPERAND_REG)
-		return NULL;
-	return c == (holds ? COMPARE_EQ : COMPARE_NE) ? test : NULL;
+	return insn_compare(test, &is_unsigned) == (taken != negated ? COMPARE_EQ : COMPARE_NE) ? test : NULL;
 }
 
 static bool add_sum(struct stage_sum *to, const struct stage_sum *more, uint32_t factor)
