@@ -241,6 +241,12 @@ static bool different_origins(const struct access *g, const struct access *a)
 	return x && y && !((x | y) & (ROOT_UNKNOWN | ROOT_SHARED | ROOT_LOCAL)) && !(x & y);
 }
 
+/* Some parameter is in both: what was added to the one that is a base need not be a mere number. */
+static bool common_origin(const struct access *g, const struct access *a)
+{
+	return (g->roots & a->roots & ROOT_PARAMS) != 0;
+}
+
 static struct overlap in_global(const struct values *vs, const struct access *g,
 	const struct access *a, const struct analysis_options *options, struct arena *arena)
 {
@@ -283,7 +289,7 @@ static struct overlap in_global(const struct values *vs, const struct access *g,
 		return (struct overlap){.reason = "distinct variables"};
 	if (!distinct || g->call || a->call)
 		return maybe;
-	if (named || different_origins(g, a))
+	if ((named && !common_origin(g, a)) || different_origins(g, a))
 		return (struct overlap){.assumptions = ASSUME_DISTINCT_PARAMS,
 			.reason = "reached through different parameters"};
 	if (!((g->roots | a->roots) & ROOT_UNKNOWN)) {

@@ -2,7 +2,7 @@
 /*
  * In: solved nodes. Out: for each, the parameters and variables whose addresses may be part of it,
  * as a bit set: coarser than a base, but it survives joins and sums that lose the base. Products
- * and shifts are no addresses and lose their roots.
+ * and shifts are no addresses and lose their roots, but for what is shifted down and up again.
  */
 #include "analysis/value_private.h"
 
@@ -89,6 +89,22 @@ static uint64_t load_roots(const struct values *vs, uint32_t node, const struct 
 	return through | ROOT_LOADED;
 }
 
+/* (a >> k) << k is a with its low bits cut off. */
+static uint64_t aligned_roots(const struct values *vs, const struct insn *insn)
+{
+	const struct operand *o = insn_source(vs->fn, insn, 0), *up = insn_source(vs->fn, insn, 1);
+	uint32_t node = trips_plain_node(vs, o);
+
+	if (node == NONE || vs->ssa.nodes[node].kind != NODE_DEF || vs->ssa.nodes[node].previous != NONE)
+		return 0;
+	const struct insn *shift = &vs->fn->insns[vs->ssa.nodes[node].insn];
+	const struct operand *down = insn_source(vs->fn, shift, 1);
+	bool same = shift->op == OP_shr && up && down && up->kind == OPERAND_IMM && down->kind == OPERAND_IMM &&
+		    up->imm == down->imm;
+
+	return same ? operand_roots(vs, insn_source(vs->fn, shift, 0)) : 0;
+}
+
 static uint64_t definition_roots(const struct values *vs, uint32_t node)
 {
 	const struct node *n = &vs->ssa.nodes[node];
@@ -107,8 +123,9 @@ static uint64_t definition_roots(const struct values *vs, uint32_t node)
 	case OP_selp:
 		return roots | operand_roots(vs, insn_source(vs->fn, insn, 0)) |
 		       operand_roots(vs, insn_source(vs->fn, insn, 1));
-	case OP_mul:
 	case OP_shl:
+		return roots | aligned_roots(vs, insn);
+	case OP_mul:
 	case OP_shr:
 	case OP_div:
 	case OP_rem:
