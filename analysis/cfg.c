@@ -512,6 +512,23 @@ void cfg_build(const struct linked *linked, const struct effect *const *effects,
 	arena_end(&own);
 }
 
+uint32_t cfg_active_from(const struct cfg *cfg, uint32_t insn)
+{
+	const struct block *block = &cfg->blocks[cfg->block_of[insn]];
+	const uint32_t *active = cfg->active.v + block->active;
+	uint32_t lo = 0, hi = block->nactive;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (active[mid] < insn)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < block->nactive ? active[lo] : NONE;
+}
+
 bool cfg_dominates(const struct cfg *cfg, uint32_t a, uint32_t b)
 {
 	const struct block *x = &cfg->blocks[a], *y = &cfg->blocks[b];

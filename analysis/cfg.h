@@ -43,5 +43,7 @@ struct cfg {
 /* `effects` has one entry per instruction. */
 void cfg_build(const struct linked *, const struct effect *const *effects, struct arena *,
 	struct cfg *);
+/* The first active instruction of its block from `insn` on, or NONE. */
+uint32_t cfg_active_from(const struct cfg *, uint32_t insn);
 bool cfg_dominates(const struct cfg *, uint32_t a, uint32_t b);
 bool cfg_postdominates(const struct cfg *, uint32_t a, uint32_t b);

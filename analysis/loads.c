@@ -14,6 +14,7 @@
  */
 #include "analysis/loads.h"
 
+#include "analysis/lane_store.h"
 #include "analysis/short_branch.h"
 #include "analysis/tracked.h"
 #include "base/bits.h"
@@ -39,6 +40,7 @@ struct loads {
 	struct tracked tracked;
 	uint64_t *stops; /* by instruction: its fold, or all bits where more is to be looked at */
 	uint32_t *asked, nasked; /* by instruction: 1 + its number among those that ask; 0: it does not */
+	struct lane_stores *lane_stores;
 	struct bits *live_out; /* by block; NULL: too large */
 	struct bits *live_at;  /* by number of an instruction that asks */
 	enum branch_length *branches; /* by block: of the branch at its end */
@@ -170,6 +172,7 @@ struct loads *loads_prepare(struct unit *unit, struct ids loads)
 	l->unit = unit;
 	tracked_find(unit, loads, &l->tracked);
 	find_stops(l);
+	l->lane_stores = lane_stores_prepare(unit, &l->tracked, l->asked);
 	liveness(l);
 	l->branches = ARENA_NEW(unit->arena, enum branch_length, n);
 	l->in = ARENA_NEW(unit->arena, struct state, n + 1);
@@ -198,14 +201,6 @@ static bool any_used(const struct loads *l, struct bits set, const struct tracke
 		if (has(l, set, r->uses[i]))
 			return true;
 	return false;
-}
-
-/* Passes a value on to a callee: a move in disguise, not a store (ISA 7.1). So is a store to local memory, which the
- * assembler keeps in registers where it can. */
-static bool is_moving_store(const struct effect *e)
-{
-	return e->ntouches == 1 && e->touches[0].writes &&
-	       !(e->touches[0].spaces & ~(SPACE_PARAM | SPACE_LOCAL));
 }
 
 static bool is_conditional(const struct insn *branch)
@@ -247,15 +242,9 @@ static bool is_anchor(struct loads *l, uint32_t i)
 		return insn->guard != NONE;
 	if (insn->guard != NONE)
 		return false; /* may not execute; see the guard itself in step() */
-	if (is_moving_store(e))
-		return false;
 	if (insn->op == OP_wgmma)
 		return e->ntouches > 0; /* mma_async, not fence/commit/wait */
-	for (uint32_t t = 0; t < e->ntouches; t++)
-		if (e->touches[t].proxy == PROXY_GENERIC && e->touches[t].writes &&
-			!e->touches[t].mbarrier && !e->touches[t].asynchronous)
-			return true;
-	return false;
+	return effect_stores_values(e) || lane_stores_result(l->lane_stores, i);
 }
 
 /* The guard of a memory access must be known whether or not it is taken; constants and parameters
@@ -384,7 +373,7 @@ static void step(struct loads *l, enum age a, uint32_t i)
 		l->now.open[a] = false;
 		return;
 	}
-	l->now.escaped |= may && (is_moving_store(unit->effects[i]) ||
+	l->now.escaped |= may && (effect_moves_value(unit->effects[i]) ||
 					 unit->effects[i]->is_call || decides_values(l, i));
 	if (may)
 		l->fold[a] |= r->fold;
@@ -460,7 +449,7 @@ static void run_block(struct loads *l, uint32_t load, uint32_t at)
 				step(l, a, i);
 		if (any_open(&l->now))
 			continue;
-		l->in[at].end = i;
+		l->in[at].end = cfg_active_from(cfg, i);
 		return;
 	}
 	l->recursed |= block->recurses;

@@ -52,6 +52,8 @@ static const Row ROWS[] = {
 	{"F2", "war", "f2_sum", 128, 96, "ldmatrix, sums before mbarrier.arrive (war); threads counted"},
 	{"F3", "war", "f3_short_branch", 128, 3072,
 		"ldmatrix, branches over a sum each before mbarrier.arrive (war)"},
+	{"F4", "war", "f4_warp_sum", 128, 3072,
+		"ldmatrix, lane 0 stores the sum of its warp before mbarrier.arrive (war)"},
 	{"P", "war", "p_war", 128, 4096, "as C, fence by thread 0 only, after the barrier"},
 	{"D", "global", "d_same_thread", 128, 4096, "st.global, same thread, bulk load of it"},
 	{"D2", "global", "d2_block", 128, 4096, "st.global, bar.sync, thread 0 bulk load"},

@@ -192,6 +192,34 @@ KERNEL(f3_short_branch)
 		[=](const Words &, unsigned wrong, int) { report(stale, wrong); });
 }
 
+/* The warp sums up what it has read, and lane 0 stores the sum before the hand-off: all of them have read by then. */
+KERNEL(f4_warp_sum)
+{
+	BUFFER;
+	__shared__ uint64_t barriers[2];
+	__shared__ uint32_t sums[THREADS / 32];
+
+	roles_test(out, src, flags, stale, rounds, shared, barriers,
+		[](uint32_t row) { return read_matrices(row); },
+		[&](const Words &words, int) {
+			uint32_t sum = 0;
+#pragma unroll
+			for (int i = 0; i < WORDS; i++)
+				asm volatile("add.u32 %0, %0, %1;" : "+r"(sum) : "r"(words.word[i]));
+#pragma unroll
+			for (int apart = 16; apart; apart /= 2)
+				sum += __shfl_xor_sync(0xffffffff, sum, apart);
+			if (threadIdx.x % 32 == 0)
+				asm volatile("st.shared.u32 [%0], %1;" ::"r"(
+						     smem_address(sums) + threadIdx.x / 32 * 4),
+					"r"(sum) : "memory");
+			return sum;
+		},
+		[=](const Words &words, uint32_t, int round) {
+			report(stale, count_words(words, round_word(round)));
+		});
+}
+
 /* As c_ld, fenced by the loading thread after the barrier: accepted within a CTA. */
 KERNEL(p_war)
 {
