@@ -61,6 +61,29 @@ static int64_t wrapped(int64_t v, uint32_t bits, bool is_signed)
 	return is_signed && v >> (bits - 1) ? v - (INT64_C(1) << bits) : v;
 }
 
+static int64_t min_of(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* y & a mask that keeps the upper bits, the sign's among them: takes off what is between 0 and the mask's
+ * complement, in either reading. */
+static bool undo_mask(const struct values *vs, const struct insn *insn, struct type type, struct constraint *c)
+{
+	int64_t k;
+
+	if (!constant_source(vs, insn, 1, &k) || c->excludes || type.bits != c->bits)
+		return false;
+	int64_t most = ~wrapped(k, type.bits, true);
+
+	if (most < 0 || most > INT32_MAX)
+		return false;
+	c->hi += most;
+	if (type.bits < 63 && !fits(c->hi, c->hi, c->bits, c->is_signed))
+		c->hi = (INT64_C(1) << (c->bits - c->is_signed)) - 1;
+	return true;
+}
+
 /* y op constant = node: what the constraint on node says of y, or false. */
 static bool undo(const struct values *vs, const struct constraint *c, struct constraint *out)
 {
@@ -112,21 +135,31 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 			out->lo = out->hi = wrapped(c->lo - k, c->bits, c->is_signed);
 			return fits(out->lo, out->lo, c->bits, c->is_signed);
 		}
-		if (!fits(y.lo + k, y.hi + k, c->bits, c->is_signed))
+		if (fits(y.lo + k, y.hi + k, c->bits, c->is_signed)) {
+			out->lo = c->lo - k;
+			out->hi = c->hi - k;
+			return true;
+		}
+		if (c->bits >= 63)
 			return false;
-		out->lo = c->lo - k;
-		out->hi = c->hi - k;
-		return true;
+		/* an addition turns all numbers of the type by as much: what comes out in one piece is as long */
+		out->lo = wrapped(c->lo - k, c->bits, c->is_signed);
+		out->hi = wrapped(c->hi - k, c->bits, c->is_signed);
+		return out->lo <= out->hi;
 	case OP_shr:
 		if (c->excludes || !constant_source(vs, insn, 1, &k) || k < 0 || k > 31 ||
-			type.bits != c->bits || c->hi >= INT64_C(1) << 31 || c->lo < 0)
+			type.bits != c->bits)
 			return false;
 		if (type.is_signed && (!reading(vs, source, type.bits, true, &y) || y.lo < 0))
 			return false;
+		if (type.bits < 63) /* no more comes out */
+			out->hi = min_of(c->hi, ((INT64_C(1) << (type.bits - type.is_signed)) - 1) >> k);
+		if (out->hi >= INT64_C(1) << 31 || c->lo < 0)
+			return false;
 		out->is_signed = type.is_signed;
 		out->lo = c->lo << k;
-		out->hi = ((c->hi + 1) << k) - 1;
-		return true;
+		out->hi = ((out->hi + 1) << k) - 1;
+		return out->lo <= out->hi;
 	case OP_shl:
 	case OP_mul:
 		if (c->excludes || !constant_source(vs, insn, 1, &k) || insn_has(insn, MOD_hi) ||
@@ -145,7 +178,10 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 		out->lo = c->lo >= 0 ? (c->lo + k - 1) / k : c->lo / k;
 		out->hi = c->hi >= 0 ? c->hi / k : -((-c->hi + k - 1) / k);
 		return true;
-	case OP_and: /* the ends of y's range whose low bits are others go */
+	case OP_and:
+		if (undo_mask(vs, insn, type, out))
+			return true;
+		/* the ends of y's range whose low bits are others go */
 		if (c->excludes || !constant_source(vs, insn, 1, &k) || k <= 0 || (k & (k + 1)) ||
 			k > INT32_MAX || type.bits != c->bits || c->lo < 0 || c->hi > k ||
 			c->lo > c->hi || !reading(vs, source, c->bits, c->is_signed, &y) ||
