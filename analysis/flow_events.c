@@ -470,6 +470,7 @@ static void prepare_sets(struct flow_setup *s)
 	s->scratch2 = bits_new(arena, s->facts.n);
 	s->scratch3 = bits_new(arena, s->facts.n);
 	s->suppressed = bits_new(arena, s->facts.n);
+	s->own_here = bits_new(arena, s->facts.n);
 	s->dirty = ARENA_NEW(arena, uint64_t, (unit->cfg.n + 63) / 64);
 	s->seen = ARENA_NEW(arena, uint32_t, unit->cfg.n);
 	s->heard = ARENA_NEW(arena, uint32_t, s->handoffs.n);
@@ -505,6 +506,17 @@ static void find_deferred(struct flow_setup *s)
 	}
 }
 
+static void find_makers(struct flow_setup *s)
+{
+	struct bits asked = bits_new(s->unit->arena, s->unit->cfg.n);
+
+	for (uint32_t b = 0; b < s->unit->cfg.n; b++)
+		for (uint32_t e = s->plain_of[b]; e < s->plain_of[b + 1]; e++)
+			if (s->plain[e].kind == EVENT_RELEASE || s->plain[e].kind == EVENT_ASYNC)
+				bits_set(asked, b);
+	makers_find(s->unit, &s->facts, asked, &s->makers);
+}
+
 struct flow_setup *flow_prepare(struct unit *unit)
 {
 	struct flow_setup *s = ARENA_NEW(unit->arena, struct flow_setup, 1);
@@ -525,6 +537,7 @@ struct flow_setup *flow_prepare(struct unit *unit)
 	leaders_find(unit, &s->handoffs, NULL, NULL, &s->leaders);
 	if (fits(s)) {
 		prepare_sets(s);
+		find_makers(s);
 		s->stages = own_stages_find(s);
 	}
 	return s;
@@ -550,6 +563,7 @@ struct flow_setup *flow_prepare_with(struct flow_setup *from, const struct fence
 	s->rounds = from->rounds;
 	s->deferred = from->deferred;
 	s->stages = from->stages;
+	s->makers = from->makers;
 	memcpy(s->fence, from->fence, sizeof(s->fence));
 	flow_find_literals(s, view);
 	leaders_find(s->unit, &s->handoffs, view, &from->leaders, &s->leaders);

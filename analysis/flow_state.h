@@ -9,6 +9,7 @@
 #include "analysis/flow.h"
 #include "analysis/leaders.h"
 #include "analysis/loads.h"
+#include "analysis/makers.h"
 #include "analysis/own_stage.h"
 
 enum event_kind {
@@ -170,6 +171,8 @@ struct flow_setup {
 	uint32_t sets;            /* bit E: there are barriers of sets of E; 0: of warps */
 	uint64_t *entered;        /* by epoch: facts that may have come to its sets from others than themselves */
 	uint64_t *sent;           /* where the three sets of each site lie, five with `limited`, one site behind the other */
+	struct makers makers;     /* what is not of the threads at a release or an async access */
+	struct bits own_here;     /* room for that */
 	struct bits scratch, scratch2, scratch3, suppressed;
 	uint64_t *dirty;          /* blocks, one bit each */
 	uint32_t *seen, *heard, round; /* by block, by site: stamps of backward searches */

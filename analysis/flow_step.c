@@ -245,6 +245,20 @@ static bool note_recent(struct flow_setup *s, uint32_t number)
 	return grown != 0;
 }
 
+/* Takes out what no thread that comes to the block has made. */
+static void leave_own(struct flow_setup *s, uint32_t block, struct bits own)
+{
+	struct bits absent = s->makers.absent ? s->makers.absent[block] : (struct bits){0};
+	uint64_t hit = 0;
+
+	for (uint32_t w = 0; w < absent.nwords; w++) {
+		hit |= own.words[w] & absent.words[w];
+		own.words[w] &= ~absent.words[w];
+	}
+	if (hit)
+		s->led |= s->makers.assumptions;
+}
+
 static void do_release(struct flow_setup *s, uint32_t number, uint32_t under)
 {
 	const struct sync_site *site = &s->handoffs.sites[number];
@@ -254,6 +268,7 @@ static void do_release(struct flow_setup *s, uint32_t number, uint32_t under)
 	if (!to->n && !site->is_exit)
 		return;
 	publish(s, site, under == NO_LITERAL ? s->now.own : s->now.own_if[under], s->scratch);
+	leave_own(s, site->block, s->scratch);
 	if (s->limited && s->limited[number])
 		limit(s, s->scratch);
 	if (site->is_exit)
@@ -327,8 +342,11 @@ static void do_async(struct flow_setup *s, const struct event *e, const struct v
 	struct bits own = any ? s->now.own : s->now.own_if[e->holds];
 	struct bits foreign = any ? s->now.foreign : s->now.foreign_if[e->holds];
 
-	if (visitor && visitor->meets)
-		visitor->meets(visitor->data, e->arg, own, foreign);
+	if (!visitor || !visitor->meets)
+		return;
+	bits_copy(s->own_here, own);
+	leave_own(s, s->unit->cfg.block_of[e->insn], s->own_here);
+	visitor->meets(visitor->data, e->arg, s->own_here, foreign);
 }
 
 static void do_literal(struct flow_setup *s, uint32_t l)

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: facts, and the threads that come to each instruction (threads.h). Out: for each block that is asked for,
+ * the facts of accesses that none of its threads makes. Sound as both sets name every thread that may come
+ * there: a thread that made the access and is at the block now would be in both.
+ */
+#include "analysis/makers.h"
+
+#include "analysis/threads.h"
+
+struct maker_class { /* facts of accesses that the same threads make */
+	struct thread_set who;
+	struct bits facts;
+};
+
+struct maker_search {
+	struct unit *unit;
+	const struct facts *facts;
+	struct maker_class *v;
+	uint32_t n, cap;
+};
+
+#define CLASSES_MAX 64 /* sets of makers, and of those who come; there are as many as roles, and some elected threads */
+
+/* All that may make the access, or one of those that it stands for. */
+static struct thread_set who_makes(const struct maker_search *m, uint32_t access)
+{
+	struct ids all = {&access, 1};
+	struct thread_set who = {{0}};
+
+	if (m->facts->groups && m->facts->groups->of[access] != UINT32_MAX)
+		all = groups_members(m->facts->groups, access);
+	for (uint32_t i = 0; i < all.n; i++) {
+		struct thread_set more;
+
+		threads_run(m->unit->values, m->unit->accesses.v[all.v[i]].insn, &more);
+		thread_set_join(&who, &more);
+	}
+	return who;
+}
+
+/* NULL: there are too many; the facts then count as anybody's. */
+static struct maker_class *class_of(struct maker_search *m, const struct thread_set *who)
+{
+	for (uint32_t i = 0; i < m->n; i++)
+		if (thread_set_within(who, &m->v[i].who) && thread_set_within(&m->v[i].who, who))
+			return &m->v[i];
+	if (m->n == CLASSES_MAX)
+		return NULL;
+	struct maker_class c = {*who, bits_new(m->unit->arena, m->facts->n)};
+
+	ARENA_PUSH(m->unit->arena, m->v, m->n, m->cap, c);
+	return &m->v[m->n - 1];
+}
+
+static void find_classes(struct maker_search *m)
+{
+	const struct facts *facts = m->facts;
+	struct maker_class *class = NULL;
+
+	for (uint32_t f = 0, of = NONE; f < facts->n; f++) {
+		if (facts->v[f].access != of) {
+			of = facts->v[f].access;
+			struct thread_set who = who_makes(m, of);
+
+			class = class_of(m, &who);
+		}
+		if (class)
+			bits_set(class->facts, f);
+	}
+}
+
+static struct bits absent_from(const struct maker_search *m, const struct thread_set *come)
+{
+	struct bits absent = {0};
+
+	for (uint32_t i = 0; i < m->n; i++) {
+		if (thread_sets_meet(&m->v[i].who, come))
+			continue;
+		if (!absent.words)
+			absent = bits_new(m->unit->arena, m->facts->n);
+		bits_or(absent, m->v[i].facts);
+	}
+	return absent;
+}
+
+struct comers { /* what is absent wherever these threads come */
+	const struct thread_set *who;
+	struct bits absent;
+};
+
+/* No words where too many sets were asked for: then nothing is absent. */
+static struct bits absent_kept(const struct maker_search *m, struct comers *kept, uint32_t *n,
+	const struct thread_set *come)
+{
+	for (uint32_t i = *n; i-- > 0;)
+		if (kept[i].who == come) /* blocks of one role share the set */
+			return kept[i].absent;
+	if (*n == CLASSES_MAX)
+		return (struct bits){0};
+	kept[*n] = (struct comers){come, absent_from(m, come)};
+	return kept[(*n)++].absent;
+}
+
+void makers_find(
+	struct unit *unit, const struct facts *facts, struct bits asked, struct makers *out)
+{
+	struct maker_search m = {.unit = unit, .facts = facts};
+	struct comers kept[CLASSES_MAX];
+	uint32_t n = 0;
+	bool assumed;
+
+	*out = (struct makers){0};
+	if (!threads_numbered(unit->values, &assumed))
+		return;
+	find_classes(&m);
+	out->assumptions = assumed ? ASSUME_FLAT_BLOCK : 0;
+	out->absent = ARENA_NEW(unit->arena, struct bits, unit->cfg.n);
+	for (uint32_t b = bits_next(asked, 0); b != NONE; b = bits_next(asked, b + 1))
+		out->absent[b] = absent_kept(&m, kept, &n, threads_reach(unit->values, b));
+}
