@@ -143,6 +143,24 @@ static uint64_t variable_size(const struct values *vs, uint32_t symbol)
 	return s->unsized || s->is_extern ? 0 : s->size;
 }
 
+/* Offsets from `lo` on as they are, where they may be other ones only by going round: what is added to an
+ * address is not known, and would have to be a negative number. */
+static struct bytes forward(const struct value *v, struct bytes b)
+{
+	if (!b.bounded && v->lo <= b.hi)
+		b.lo = v->lo;
+	return b;
+}
+
+static bool apart_going_forward(const struct value *p, const struct bytes *x, const struct value *q,
+	const struct bytes *y)
+{
+	struct bytes xf = forward(p, *x), yf = forward(q, *y);
+	const char *why;
+
+	return (!x->bounded || !y->bounded) && apart(&xf, &yf, NULL, &why);
+}
+
 static enum confidence how_sure(const struct access *g, const struct access *a,
 	const struct bytes *x, const struct bytes *y)
 {
@@ -193,7 +211,7 @@ static struct overlap in_one_variable(const struct values *vs, const struct acce
 	struct value p, q;
 	struct bytes x = bytes_in_variable(vs, g, same, variable, &p);
 	struct bytes y = bytes_in_variable(vs, a, same, variable, &q);
-	struct overlap o = {.may = true};
+	struct overlap o = {.may = true, .confidence = CONFIDENCE_POSSIBLE};
 
 	o.may = !apart(&x, &y, arena, &o.reason);
 	if (o.may && ends_below(g, &p, &x, &y, arena, &o.reason)) {
@@ -210,7 +228,7 @@ static struct overlap in_one_variable(const struct values *vs, const struct acce
 	if (!o.may)
 		o.assumptions |= x.assumptions | y.assumptions | g->extent_assumptions |
 				 a->extent_assumptions;
-	else
+	else if (!apart_going_forward(&p, &x, &q, &y))
 		o.confidence = how_sure(g, a, &x, &y);
 	return o;
 }
