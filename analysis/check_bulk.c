@@ -291,6 +291,22 @@ static void gather(const struct unit *unit, uint32_t i, struct bulk_search *s)
 	}
 }
 
+static void visit_end(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t state, void *arg)
+{
+	if (insn == NONE)
+		visit_bulk(w, insn, at, state, arg);
+}
+
+/* Whether a thread can end first that issues the store: others may go past the wait. */
+static void ends_by_number(struct check_walk *w, struct bulk_search *s)
+{
+	check_conditions(w);
+	if (!check_by_number(w))
+		return;
+	s->ends = false;
+	check_run(w, visit_end, s);
+}
+
 static void follow(struct check_list *list, struct bulk_search *s)
 {
 	struct unit *unit = list->unit;
@@ -308,6 +324,8 @@ static void follow(struct check_list *list, struct bulk_search *s)
 	check_conditions(&w);
 	try_between(&w, s);
 	check_run(&w, visit_bulk, s);
+	if (s->ends && is_kernel)
+		ends_by_number(&w, s);
 	for (uint32_t k = 0; k < s->n; k++) {
 		const struct bulk_store *v = &s->v[k];
 

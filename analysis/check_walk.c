@@ -4,7 +4,7 @@
  * thread from there. A walk follows the site forwards; where the way forks on a predicate whose
  * value is known on that way, only the fitting branch is followed, since compilers repeat tests and
  * keep flags: a condition of the site that cannot change, a register not written since, a constant
- * put into it. Invariant: states and sets of truths only grow, so a walk ends.
+ * put into it; and, where that is asked for, a way that some thread takes which runs the site. Invariant: states and sets of truths only grow, so a walk ends.
  */
 #include "analysis/checks.h"
 
@@ -168,6 +168,7 @@ void check_conditions(struct check_walk *w)
 	w->conditions = ARENA_NEW(w->unit->arena, struct check_condition, MAX_CONDITIONS);
 	w->tracked = ARENA_NEW(w->unit->arena, struct check_tracked, CHECK_TRACKED_MOST);
 	w->nconditions = w->ntracked = 0;
+	w->numbered = false;
 	if (w->unit->fn->insns[w->site].guard != NONE)
 		add_condition(w, w->site, !w->unit->fn->insns[w->site].guard_negated);
 	for (uint32_t d = cfg->blocks[b].idom; d != NONE; d = cfg->blocks[d].idom) {
@@ -186,6 +187,17 @@ void check_conditions(struct check_walk *w)
 		track(w, w->defs->flags[k], CHECK_TRUE | CHECK_FALSE, false);
 	w->now = ARENA_NEW(w->unit->arena, uint8_t, w->ntracked + 1);
 	memset(w->now, CHECK_TRUE | CHECK_FALSE, w->ntracked);
+}
+
+bool check_by_number(struct check_walk *w)
+{
+	bool assumed;
+
+	w->numbered = threads_numbered(w->unit->values, &assumed);
+	w->assumed = assumed ? ASSUME_FLAT_BLOCK : 0;
+	if (w->numbered)
+		threads_run(w->unit->values, w->site, &w->who);
+	return w->numbered;
 }
 
 int check_guard(const struct check_walk *w, uint32_t insn)
@@ -307,6 +319,11 @@ static bool may_take(const struct check_walk *w, const struct block *block, uint
 		return true;
 	int runs = check_guard(w, last);
 
+	if (runs < 0 && w->numbered &&
+		!threads_may_take(w->unit->values, &w->who, w->unit->cfg.block_of[last], k)) {
+		w->unit->assumptions |= w->assumed;
+		return false;
+	}
 	return runs < 0 || (runs == 1) == (k == 0);
 }
 
@@ -431,7 +448,8 @@ static uint8_t *room_for_truths(const struct check_walk *w, struct check_room *r
 
 static bool has_flags(const struct check_walk *w, const struct check_flags *kept)
 {
-	if (!kept->tracked || kept->ntracked != w->ntracked ||
+	if (!kept->tracked || kept->ntracked != w->ntracked || kept->numbered != w->numbered ||
+		(w->numbered && memcmp(&kept->who, &w->who, sizeof(w->who))) ||
 		kept->nconditions != w->nconditions ||
 		!bits_has(kept->ahead, w->unit->cfg.block_of[w->site]))
 		return false;
@@ -450,6 +468,8 @@ static bool has_flags(const struct check_walk *w, const struct check_flags *kept
 static void keep_flags(const struct check_walk *w, struct check_flags *kept)
 {
 	kept->ahead = find_ahead(w);
+	kept->who = w->who;
+	kept->numbered = w->numbered;
 	kept->nconditions = w->nconditions;
 	kept->conditions = w->conditions;
 	kept->ntracked = w->ntracked;

@@ -5,6 +5,7 @@
 
 #include "analysis/audit.h"
 #include "analysis/regs.h"
+#include "analysis/threads.h"
 #include "base/bits.h"
 
 /* A branch or guard that decides whether a site runs: value number and the outcome it had. */
@@ -39,6 +40,8 @@ struct check_flags {
 	uint32_t nconditions;
 	struct check_tracked *tracked; /* as they were when it began; NULL: there was no run */
 	uint32_t ntracked;
+	struct thread_set who;
+	bool numbered;
 	uint8_t *in;
 	struct check_room truths;
 };
@@ -74,6 +77,9 @@ struct check_walk {
 	struct check_condition
 		*conditions; /* that hold for the thread that ran the site, also later */
 	uint32_t nconditions;
+	struct thread_set who; /* threads that may run the site: check_by_number() */
+	bool numbered;
+	uint32_t assumed; /* enum assumption bits on which that rests */
 	struct check_tracked *tracked;
 	uint32_t ntracked;
 	/* State after an instruction that runs; 0 ends a way. Must keep the order: a larger state
@@ -114,6 +120,9 @@ bool check_edge_leads(const struct cfg *, uint32_t from, uint32_t k, uint32_t to
 /* Finds what is known of predicates where walk->site runs: conditions that stay for good, and
  * registers to follow. */
 void check_conditions(struct check_walk *);
+/* From now on the walk takes only branches that some thread takes which runs the site, by its number: what stands
+ * on other ways is done by others, if at all. False: threads are not known by number. */
+bool check_by_number(struct check_walk *);
 /* Does nothing once the walks of the function have taken too many steps, see CHECK_STEPS_MOST.
  * Runs to the fixed point, then once more in order, with `visit` called before each instruction
  * (and with insn == NONE at a place where the thread ends, `at` being the last instruction). */

@@ -261,6 +261,17 @@ const struct thread_set *threads_reach(const struct values *vs, uint32_t block)
 	return m->reach[block];
 }
 
+bool threads_may_take(
+	const struct values *vs, const struct thread_set *who, uint32_t block, uint32_t i)
+{
+	uint32_t branch = branch_of(vs, block);
+	struct thread_set set = *who;
+
+	if (branch != NONE)
+		take_out(vs, branch, i == 1, &set);
+	return thread_set_next(&set, 0) < THREADS_MAX;
+}
+
 void threads_run(const struct values *vs, uint32_t insn, struct thread_set *set)
 {
 	*set = *threads_reach(vs, vs->cfg->block_of[insn]);

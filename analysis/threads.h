@@ -105,6 +105,8 @@ bool thread_reaches(const struct values *, struct thread, uint32_t block);
 const struct thread_set *threads_reach(const struct values *, uint32_t block);
 /* Those of them for which the guard of the instruction may hold there. */
 void threads_run(const struct values *, uint32_t insn, struct thread_set *);
+/* Some thread of the set may take the edge to successor `i` of the block. */
+bool threads_may_take(const struct values *, const struct thread_set *, uint32_t block, uint32_t i);
 /* What an operand of an instruction holds in thread tid, and in all from it to before *end; false: not
  * known. */
 bool thread_number(const struct values *, uint32_t tid, const struct operand *, int64_t *, uint32_t *end);
