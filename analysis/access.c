@@ -163,6 +163,7 @@ static void add_touch(struct collector *c, uint32_t insn, uint8_t number)
 		.reads = t->reads,
 		.writes = t->writes,
 		.cp_async = i->op == OP_cp && t->asynchronous,
+		.constant = i->op == OP_ld && insn_has(i, MOD_nc),
 		.st_async = i->op != OP_cp && t->asynchronous,
 		.own = true,
 		.hidden = t->hidden,
@@ -176,6 +177,8 @@ static void add_touch(struct collector *c, uint32_t insn, uint8_t number)
 	a.address.stride = 1;
 	if (o && !t->hidden) {
 		find_extent(c, insn, t, &a);
+		if (a.address.base == BASE_UNKNOWN && value_never_runs(c->values, insn))
+			return;
 		roots = value_roots(c->values, insn, o);
 	}
 	find_spaces(c, &a, t, roots);

@@ -16,6 +16,7 @@ struct access {
 	uint8_t spaces;       /* enum space bits after provenance: of SHARED, CLUSTER, GLOBAL */
 	bool reads, writes;
 	bool cp_async;        /* non-bulk cp.async data */
+	bool constant;        /* ld.global.nc: of memory that is not written while the kernel runs */
 	bool st_async;        /* st.async / red.async: completes at the destination's mbarrier */
 	bool peer;            /* may touch a peer CTA's shared memory */
 	bool own;             /* may touch the own CTA's shared memory */

@@ -41,6 +41,28 @@ static uint64_t number_bound(const struct extents *x, uint32_t insn, const struc
 	return (uint64_t)v.hi;
 }
 
+static bool copies_shared(const struct effect *e)
+{
+	for (uint8_t k = 0; k < e->ntouches; k++)
+		if (e->touches[k].spaces & (SPACE_SHARED | SPACE_CLUSTER) &&
+			!(e->touches[k].spaces & SPACE_GLOBAL))
+			return true;
+	return false;
+}
+
+/* The same of the size of a copy. */
+static uint64_t size_bound(const struct extents *x, uint32_t insn, const struct operand *o, bool *exact,
+	uint32_t *assumptions)
+{
+	uint64_t bytes = number_bound(x, insn, o, exact, assumptions);
+	int64_t most;
+
+	if (bytes == ANY_BYTES && copies_shared(x->cfg->effects[insn]) &&
+		value_shared_size(x->values, insn, o, &most, assumptions))
+		return (uint64_t)most;
+	return bytes;
+}
+
 static void collect_expectation(struct extents *x, uint32_t i)
 {
 	const struct insn *insn = &x->fn->insns[i];
@@ -154,7 +176,7 @@ struct extent extent_at(
 		break;
 	case EXTENT_OPERAND:
 		if (t->size_operand != UINT8_MAX && insn_operand(x->fn, i, t->size_operand))
-			e.bytes = number_bound(x, insn, insn_operand(x->fn, i, t->size_operand),
+			e.bytes = size_bound(x, insn, insn_operand(x->fn, i, t->size_operand),
 				&e.exact, &e.assumptions);
 		if (e.bytes == ANY_BYTES && (t->spaces & (SPACE_SHARED | SPACE_CLUSTER)) &&
 			t->writes)

@@ -115,7 +115,7 @@ static uint64_t flags_of(const struct unit *unit, const struct access *a)
 	uint64_t bits = (uint64_t)a->reads | (uint64_t)a->writes << 1 | (uint64_t)a->cp_async << 2 |
 			(uint64_t)a->st_async << 3 | (uint64_t)a->peer << 4 |
 			(uint64_t)a->own << 5 | (uint64_t)a->call << 6 | (uint64_t)a->hidden << 7 |
-			(uint64_t)a->address.own_cta << 8;
+			(uint64_t)a->address.own_cta << 8 | (uint64_t)a->constant << 9;
 
 	return bits | (uint64_t)a->spaces << 16 | (uint64_t)a->assumed_spaces << 24 | leave << 32 |
 	       (uint64_t)(a->proxy == PROXY_ASYNC) << 40;

@@ -55,7 +55,8 @@ static bool same_value(const struct value *a, const struct value *b)
 static bool same_kind(const struct access *a, const struct access *b)
 {
 	return a->proxy == b->proxy && a->spaces == b->spaces && a->reads == b->reads &&
-	       a->writes == b->writes && a->cp_async == b->cp_async && a->st_async == b->st_async &&
+	       a->writes == b->writes && a->cp_async == b->cp_async && a->constant == b->constant &&
+	       a->st_async == b->st_async &&
 	       a->peer == b->peer && a->own == b->own && a->call == b->call &&
 	       a->hidden == b->hidden && a->assumed_spaces == b->assumed_spaces &&
 	       a->assumed_by == b->assumed_by;

@@ -276,6 +276,9 @@ static struct overlap in_global(const struct values *vs, const struct access *g,
 		.confidence = CONFIDENCE_POSSIBLE,
 		.reason = "a global address is not known"};
 
+	if (g->constant && (options->assume & ASSUME_RACE_FREE))
+		return (struct overlap){.assumptions = ASSUME_RACE_FREE,
+			.reason = "ld.global.nc reads what is not written while the kernel runs"};
 	if (g->hidden != a->hidden) {
 		maybe.reason = "one address is inside a tensor map";
 		if (!distinct || g->call || a->call)

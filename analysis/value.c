@@ -116,6 +116,57 @@ struct value value_of(const struct values *vs, uint32_t insn, const struct opera
 	return v;
 }
 
+/* The source of a conversion that cuts 64 bits to 32, as the one definition of a register; NULL: it is none. */
+static const struct operand *cut_source(const struct values *vs, const struct operand *o, uint32_t *at)
+{
+	uint32_t node = trips_plain_node(vs, o);
+	const struct node *n = node == NONE ? NULL : &vs->ssa.nodes[node];
+
+	if (!n || n->kind != NODE_DEF || n->previous != NONE)
+		return NULL;
+	const struct insn *insn = &vs->fn->insns[n->insn];
+	struct type to = insn_type(insn, 0), from = insn_type(insn, 1);
+
+	*at = n->insn;
+	return insn->op == OP_cvt && to.bits == 32 && from.bits == 64 && !to.is_float &&
+			       !from.is_float && !insn_has(insn, MOD_sat)
+		       ? insn_source(vs->fn, insn, 0)
+		       : NULL;
+}
+
+/* A number has no base, but perhaps no lower end. */
+static bool most_of(struct value v, int64_t *most)
+{
+	*most = v.hi;
+	return v.base == BASE_NUMBER && v.hi >= 0 && v.hi < INT64_C(1) << 18;
+}
+
+bool value_shared_size(const struct values *vs, uint32_t insn, const struct operand *o,
+	int64_t *most, uint32_t *assumptions)
+{
+	uint32_t fuel = 200, at = insn;
+	struct evaluation e = {cache_of(vs), NULL, 24, &fuel};
+	const struct operand *cut;
+
+	if (vs->unsolved || vs->cfg->block_of[insn] == NONE)
+		return false;
+	e.context = place_at(e.values, insn);
+	struct value v = evaluate_operand(e, insn, o);
+
+	if (v.lo < INT32_MIN || !most_of(v, most)) {
+		cut = vs->options->assume & ASSUME_NO_WRAP ? cut_source(vs, o, &at) : NULL;
+		if (!cut)
+			return false;
+		e.context = place_at(e.values, at);
+		v = evaluate_operand(e, at, cut);
+		if (!most_of(v, most))
+			return false;
+		*assumptions |= ASSUME_NO_WRAP;
+	}
+	*assumptions |= v.assumptions;
+	return true;
+}
+
 int value_decided(const struct values *vs, uint32_t insn)
 {
 	const struct insn *i = &vs->fn->insns[insn];
@@ -142,6 +193,37 @@ int value_decided(const struct values *vs, uint32_t insn)
 	if (range_is_empty(&v) || v.lo != v.hi || v.assumptions)
 		return -1;
 	return (v.lo != 0) != i->guard_negated;
+}
+
+/* The block is the arm of a branch that always goes the other way. */
+static bool is_shut(const struct values *vs, uint32_t block)
+{
+	uint32_t branch = vs->entry[block];
+	int decided = value_decided(vs, branch);
+
+	/* where the guard of an exit holds, nothing goes on */
+	bool taken = vs->fn->insns[branch].op == OP_bra &&
+		     vs->cfg->blocks[vs->cfg->block_of[branch]].succ.v[0] == block;
+
+	return decided >= 0 && (decided != 0) != taken;
+}
+
+enum { SHUT_NOT_ASKED, SHUT_NO, SHUT_YES };
+
+bool value_never_runs(const struct values *vs, uint32_t insn)
+{
+	uint32_t b = vs->unsolved ? NONE : vs->control[vs->cfg->block_of[insn]];
+	struct values *m = cache_of(vs);
+
+	if (!m->shut)
+		m->shut = ARENA_NEW(m->arena, uint8_t, vs->cfg->n);
+	for (; b != NONE; b = vs->control[vs->cfg->blocks[b].idom]) {
+		if (m->shut[b] == SHUT_NOT_ASKED)
+			m->shut[b] = is_shut(vs, b) ? SHUT_YES : SHUT_NO;
+		if (m->shut[b] == SHUT_YES)
+			return true;
+	}
+	return false;
 }
 
 static struct ids collect_definitions(struct values *vs, uint32_t node)

@@ -56,6 +56,10 @@ struct value value_of(const struct values *, uint32_t insn, const struct operand
 /* The same with no regard to what holds at the instruction: no less, and on the same base if that is a parameter. Costs
  * little. */
 struct value value_anywhere(const struct values *, uint32_t insn, const struct operand *);
+/* The most bytes that an operand of 32 bits says as the size of a copy from or to shared memory: one that is
+ * negative, as a number with a sign, is more than that has. ASSUME_NO_WRAP: one cut from 64 bits loses none. */
+bool value_shared_size(const struct values *, uint32_t insn, const struct operand *, int64_t *most,
+	uint32_t *assumptions);
 bool value_descriptor(const struct values *, const struct value *, struct descriptor *);
 /* A number equal for two operands only if they certainly hold the same value whenever both are
  * current (hash-consed expression of SSA definitions; elect.sync with equal mask is equal). Never NONE. */
@@ -79,6 +83,8 @@ uint32_t value_counter_head(
 	const struct values *, uint32_t insn, const struct operand *, uint32_t *assumptions);
 /* The guard of a conditional branch is decided: 1 always true, 0 always false, -1 not known. */
 int value_decided(const struct values *, uint32_t insn);
+/* Certainly in code that no thread comes to, by a branch before it that is decided. */
+bool value_never_runs(const struct values *, uint32_t insn);
 /* SSA: the instructions whose definition of `reg` may reach `insn` (as a use); n == 0: undefined there. */
 struct ids value_definitions(const struct values *, uint32_t insn, uint32_t reg);
 /* That the address's base is aligned to 2^log2 rests on evidence alone (ASSUME_ALIGNED_TMA). */

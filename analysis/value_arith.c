@@ -231,6 +231,14 @@ struct value operation_arithmetic(const struct operation *op)
 	case OP_add:
 		if (lockstep_evaluate(op->e, op->insn, &v))
 			return v;
+		if (op->type.bits == 32 && !insn_has(op->insn, MOD_sat) &&
+			(idiom_sum(op->e, insn_source(op->e.values->fn, op->insn, 0),
+				 insn_source(op->e.values->fn, op->insn, 1), &v) ||
+				idiom_sum(op->e, insn_source(op->e.values->fn, op->insn, 1),
+					insn_source(op->e.values->fn, op->insn, 0), &v))) {
+			b = sum(op, &a, &b);
+			return range_meet(&b, &v, 32);
+		}
 		return sum(op, &a, &b);
 	case OP_sub:
 		if (lockstep_evaluate(op->e, op->insn, &v))

@@ -225,15 +225,23 @@ struct value operation_insert(const struct operation *op)
 	if (!range_is_constant(&position, &p) || !range_is_constant(&length, &n) || p < 0 ||
 		n <= 0 || p + n > op->type.bits || n > 62)
 		return any(op->type.bits);
+	if (range_is_empty(&a) || range_is_empty(&b))
+		return range_empty();
+	/* the upper half of a descriptor: too large a number for a sum */
+	if (b.base == BASE_DESCRIPTOR && p == n && p + n == op->type.bits)
+		return descriptor_pack(op->e.values, &b, &a, (uint32_t)n);
 	struct value low = range_constant((int64_t)((UINT64_C(1) << n) - 1)),
 		     keep = range_constant((int64_t) ~(((UINT64_C(1) << n) - 1) << p));
 
-	a = operation_and(op, &a, &low);
+	if (p + n < op->type.bits) /* else a shift loses the others */
+		a = operation_and(op, &a, &low);
 	if (a.base == BASE_DESCRIPTOR && p)
 		return any(op->type.bits);
 	a = p ? range_shl(&a, &position, op->type.bits) : a;
 	b = operation_and(op, &b, &keep);
-	return operation_or(op, &b, &a);
+	/* they have no bit in common */
+	return a.base == BASE_NUMBER && b.base == BASE_NUMBER ? range_add(&a, &b, op->type.bits)
+							      : operation_or(op, &b, &a);
 }
 
 /* lop3 d, a, b, c, table: the tables of single two-input functions; others by their width. */

@@ -423,6 +423,53 @@ bool idiom_difference(struct evaluation e, const struct operand *const sources[2
 	return false;
 }
 
+/* a - b, where both are one register plus constants. */
+static bool constant_apart(const struct walker *w, const struct operand *a, const struct operand *b,
+	int64_t *apart)
+{
+	const struct values *vs = w->e.values;
+	uint32_t ends[2] = {root(w, a), root(w, b)};
+	int64_t offsets[2] = {0, 0};
+
+	for (uint32_t side = 0; side < 2; side++)
+		for (uint32_t steps = 0, from; steps < 4 && ends[side] != NONE; steps++) {
+			from = trips_step_back(vs, ends[side], &offsets[side]);
+			if (from == NONE)
+				break;
+			ends[side] = from;
+		}
+	*apart = (int32_t)(uint32_t)(offsets[0] - offsets[1]);
+	return ends[0] != NONE && ends[0] == ends[1];
+}
+
+bool idiom_sum(struct evaluation e, const struct operand *a, const struct operand *b,
+	struct value *out)
+{
+	struct walker w = {e, e.values->fn};
+	uint32_t node;
+	int64_t mask, apart;
+	const struct insn *or_insn = definition(&w, b, &node);
+
+	if (!or_insn || or_insn->op != OP_or || insn_type(or_insn, 0).bits != 32 ||
+		!constant(&w, insn_source(w.fn, or_insn, 1), &mask) || mask <= 0 ||
+		mask >= INT64_C(1) << 30 || (mask & (mask + 1)))
+		return false;
+	const struct insn *not_insn = definition(&w, insn_source(w.fn, or_insn, 0), &node);
+
+	if (!not_insn || not_insn->op != OP_not || insn_type(not_insn, 0).bits != 32)
+		return false;
+	const struct operand *y = insn_source(w.fn, not_insn, 0);
+
+	if (!constant_apart(&w, a, y, &apart))
+		return false;
+	/* ~y | mask = -(y - y mod 2^k) - 1 */
+	struct value full = evaluate_operand(e, 0, y), rest = range_constant(apart - 1),
+		     low = range_unsigned(&full, (uint32_t)__builtin_ctzll((uint64_t)mask + 1));
+
+	*out = range_add(&low, &rest, 32);
+	return !range_is_empty(out);
+}
+
 bool idiom_shifted(struct evaluation e, const struct operand *from, uint32_t by, struct value *out)
 {
 	struct walker w = {e, e.values->fn};

@@ -156,6 +156,7 @@ struct values {
 	bool *same;   /* by node: known to give `at' under no condition */
 	bool *plain;	   /* by instruction: known to have no form of value_lockstep.c */
 	uint32_t *entry;    /* by block: the branch that is its one way in, or NONE */
+	uint8_t *shut;      /* by block: value.c, whether that branch ever leads there; NULL: not asked */
 	struct descriptor_kind *descriptors;
 	uint32_t ndescriptors, descriptors_cap;
 	struct derived_base *derived;
@@ -251,6 +252,8 @@ struct value evaluate_definition(struct evaluation, uint32_t node);
 /* value_idiom.c: remainders computed as differences */
 bool idiom_difference(struct evaluation, const struct operand *const sources[2],
 	const struct value values[2], struct value *);
+/* a + (~y | (2^k - 1)), where y is a constant away from a: another form of a - (y & -2^k). */
+bool idiom_sum(struct evaluation, const struct operand *a, const struct operand *b, struct value *);
 /* A difference that is shifted left by so many bits: its low bits are what it gives. */
 bool idiom_shifted(struct evaluation, const struct operand *, uint32_t by, struct value *);
 bool idiom_multiply_add(struct evaluation, const struct insn *, struct value *);
