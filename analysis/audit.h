@@ -13,6 +13,7 @@ struct fence_report { /* one per proxy fence of the text */
 	uint8_t kind, narrow; /* as written; narrowest kind that covers all its edges (two: see narrow2) */
 	uint8_t narrow2;      /* FENCE_NONE or FENCE_ASYNC_GLOBAL beside `narrow` */
 	bool misplaced, issuer_side, too_wide;
+	bool possible;        /* misplaced: where only `possible` edges are missing */
 	const char *reason;   /* of misplaced */
 	const uint32_t *edges; uint32_t nedges; /* pairs (generic access, async access) lost without it: indices into `lost` */
 };

@@ -109,7 +109,8 @@ static void add_fence(
 {
 	const struct audit *audit = items->view->audit;
 	struct item item = {.rule = (uint8_t)rule,
-		.confidence = CONFIDENCE_LIKELY,
+		.confidence = rule == RULE_FENCE_MISPLACED && report->possible ? CONFIDENCE_POSSIBLE
+									       : CONFIDENCE_LIKELY,
 		.generic = NONE,
 		.async = NONE,
 		.fence = report->insn,

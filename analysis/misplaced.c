@@ -33,12 +33,18 @@ static bool counts(const struct misplaced_search *search, const struct edge *edg
 	return edge_wanted(unit->options, edge) && !edge_suppressed(unit, edge);
 }
 
-static bool has_edge(const struct misplaced_search *search, const struct demand *demand)
+/* The most certain of the demand's edges; -1: none counts. */
+static int certainty(const struct misplaced_search *search, const struct demand *demand)
 {
-	for (uint32_t i = 0; i < demand->nedges; i++)
-		if (counts(search, &search->flow->edges[demand->edges[i]]))
-			return true;
-	return false;
+	int most = -1;
+
+	for (uint32_t i = 0; i < demand->nedges; i++) {
+		const struct edge *edge = &search->flow->edges[demand->edges[i]];
+
+		if (counts(search, edge) && edge->confidence > most)
+			most = edge->confidence;
+	}
+	return most;
 }
 
 static struct bits way(struct misplaced_search *search, uint32_t d)
@@ -232,20 +238,35 @@ static void fill(struct misplaced_search *search, struct fence_report *report,
 	report->nedges = n;
 }
 
+/* From demand *d on the first one that the fence is blamed for; `sure`: has an edge that is more than possible. */
+static const char *find_blame(
+	struct misplaced_search *search, uint32_t insn, bool sure, uint32_t *d)
+{
+	const char *reason = NULL;
+
+	for (; *d < search->n && !budget_spent(search->scene->unit->budget); ++*d) {
+		int most = certainty(search, &search->demands[*d]);
+
+		if (most >= 0 && (!sure || most > CONFIDENCE_POSSIBLE))
+			reason = blame(search, insn, *d);
+		if (reason)
+			break;
+	}
+	return reason;
+}
+
 void misplaced_judge(struct misplaced_search *search, struct fence_report *report,
 	struct audit *audit, uint32_t *cap)
 {
+	uint32_t d = 0;
+
 	if (report->verdict != FENCE_SPARE ||
 		search->scene->unit->cfg.block_of[report->insn] == NONE)
 		return;
-	for (uint32_t d = 0; d < search->n && !budget_spent(search->scene->unit->budget); d++) {
-		const char *reason = has_edge(search, &search->demands[d])
-					     ? blame(search, report->insn, d)
-					     : NULL;
+	const char *reason = find_blame(search, report->insn, false, &d);
 
-		if (!reason)
-			continue;
-		fill(search, report, &search->demands[d], reason, audit, cap);
+	if (!reason)
 		return;
-	}
+	fill(search, report, &search->demands[d], reason, audit, cap);
+	report->possible = !find_blame(search, report->insn, true, &d);
 }
