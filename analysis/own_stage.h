@@ -19,6 +19,8 @@ struct own_stages *own_stages_find(const struct flow_setup *);
 void own_stages_hold_back(struct own_stages *, uint32_t site, bool foreign, struct bits set, uint32_t *assumptions);
 /* stage_wait.c: the mbarrier whose wait is over whenever control comes to an instruction; false: there is none. */
 bool stage_wait_before(const struct flow_setup *, uint32_t insn, struct stage_place *, uint32_t *wait);
+/* Control comes from the wait to the instruction only where it has said that it is not over yet. */
+bool stage_wait_refused(const struct flow_setup *, uint32_t wait, uint32_t insn);
 /* Between two runs of the instruction that wait, or another one on its object, is passed, unless nothing is acquired. */
 bool stage_wait_renewed(const struct flow_setup *, uint32_t wait, uint32_t insn);
 /* stage_count.c: a phase of the mbarrier that the wait names does not end before all have arrived, for all that can

@@ -37,17 +37,61 @@ static bool is_of_ring(const struct counting *c, uint32_t insn)
 	       access_same_object(vs, &c->object, &object, c->assumptions);
 }
 
-/* The constant in the operand behind the object's address; `none` where there is no such operand; 0: not known. */
-static int64_t constant_behind(const struct unit *unit, uint32_t insn, int64_t none)
+struct count { /* least 0: not known */
+	uint64_t least, most;
+};
+
+static struct count either(struct count a, struct count b)
+{
+	if (!a.least || !b.least)
+		return (struct count){0, 0};
+	return (struct count){a.least < b.least ? a.least : b.least, a.most > b.most ? a.most : b.most};
+}
+
+static struct count count_in(const struct values *vs, uint32_t insn, const struct operand *o, uint32_t depth);
+
+/* One of the constants that come together in a phi or a selp. */
+static struct count one_of_several(const struct values *vs, uint32_t node, uint32_t depth)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+	const struct insn *at = &vs->fn->insns[n->insn];
+	struct value v = *value_at(vs, node);
+
+	if (v.base == BASE_NUMBER && v.lo == v.hi && v.lo > 0)
+		return (struct count){(uint64_t)v.lo, (uint64_t)v.lo};
+	if (!depth || (n->kind == NODE_DEF && (n->previous != NONE || at->op != OP_selp)))
+		return (struct count){0, 0};
+	if (n->kind == NODE_DEF)
+		return either(count_in(vs, n->insn, insn_source(vs->fn, at, 0), depth - 1),
+			count_in(vs, n->insn, insn_source(vs->fn, at, 1), depth - 1));
+	struct count all = {0, 0};
+
+	for (uint32_t k = 0; n->kind == NODE_PHI && k < vs->cfg->blocks[n->block].pred.n; k++) {
+		uint32_t input = vs->ssa.inputs[n->input + k];
+		struct count c = input < vs->nsolved ? one_of_several(vs, input, depth - 1) : (struct count){0, 0};
+
+		all = k ? either(all, c) : c;
+	}
+	return all;
+}
+
+static struct count count_in(const struct values *vs, uint32_t insn, const struct operand *o, uint32_t depth)
+{
+	struct value v = value_of(vs, insn, o);
+	uint32_t node = trips_plain_node(vs, o);
+
+	if (v.base == BASE_NUMBER && v.lo == v.hi && v.lo > 0)
+		return (struct count){(uint64_t)v.lo, (uint64_t)v.lo};
+	return node == NONE ? (struct count){0, 0} : one_of_several(vs, node, depth);
+}
+
+/* What the operand behind the object's address holds, of several constants any; `none` where there is no such operand. */
+static struct count count_behind(const struct unit *unit, uint32_t insn, uint64_t none)
 {
 	uint8_t n = unit->effects[insn]->mbarrier_operand;
 	const struct operand *o = insn_operand(unit->fn, &unit->fn->insns[insn], n + 1u);
 
-	if (!o)
-		return none;
-	struct value v = value_of(unit->values, insn, o);
-
-	return v.base == BASE_NUMBER && v.lo == v.hi && v.lo > 0 ? v.lo : 0;
+	return o ? count_in(unit->values, insn, o, 4) : (struct count){none, none};
 }
 
 /* ---- who arrives ---- */
@@ -151,7 +195,10 @@ static bool is_one_object(const struct unit *unit, uint32_t insn, struct stage_p
 /* What one run of an arrive takes from the count. */
 static uint64_t arrivals_of(const struct unit *unit, uint32_t insn)
 {
-	return insn_has(&unit->fn->insns[insn], MOD_expect_tx) ? 1 : (uint64_t)constant_behind(unit, insn, 1);
+	return insn_has(&unit->fn->insns[insn], MOD_expect_tx) ||
+			       unit->effects[insn]->sync != SYNC_MBAR_ARRIVE
+		       ? 1
+		       : count_behind(unit, insn, 1).most;
 }
 
 static bool waits_between(const struct unit *unit, uint32_t from, uint32_t to)
@@ -159,6 +206,13 @@ static bool waits_between(const struct unit *unit, uint32_t from, uint32_t to)
 	while (from < to && unit->effects[from]->sync != SYNC_MBAR_WAIT)
 		from++;
 	return from < to;
+}
+
+/* One that takes from what is pending (cp.async.mbarrier.arrive without .noinc adds to it first). */
+static bool arrives(const struct unit *unit, uint32_t insn)
+{
+	return unit->effects[insn]->sync == SYNC_MBAR_ARRIVE ||
+	       (unit->effects[insn]->sync == SYNC_CPASYNC_ARRIVE && insn_has(&unit->fn->insns[insn], MOD_noinc));
 }
 
 /* Whoever comes to `insn` has arrived there before, on the same mbarrier in the same round. */
@@ -169,7 +223,7 @@ static bool arrives_before(const struct unit *unit, uint32_t before, uint32_t in
 	uint32_t a = cfg->block_of[before], b = cfg->block_of[insn];
 	struct stage_place other;
 
-	if (unit->effects[before]->sync != SYNC_MBAR_ARRIVE || a == NONE || !cfg_dominates(cfg, a, b) ||
+	if (!arrives(unit, before) || a == NONE || !cfg_dominates(cfg, a, b) ||
 		(a == b && before >= insn) || !stage_object_at(unit, before, &other) ||
 		!stage_same_base(&other, place) || !stage_same_sum(&other.sum, &place->sum) ||
 		(!place->sum.n && (a != b || waits_between(unit, before, insn))))
@@ -239,16 +293,16 @@ bool stage_counts_all(const struct flow_setup *s, uint32_t wait, uint32_t *assum
 		uint32_t i = active->v[k];
 		uint8_t sync = unit->effects[i]->sync;
 
-		if ((sync != SYNC_MBAR_INIT && sync != SYNC_MBAR_INVAL && sync != SYNC_MBAR_ARRIVE) ||
+		if ((sync != SYNC_MBAR_INIT && sync != SYNC_MBAR_INVAL && !arrives(unit, i)) ||
 			unit->cfg.block_of[i] == NONE || !is_of_ring(&c, i))
 			continue;
 		if (!stays_as_it_is(&c, i))
 			return false;
 		if (sync == SYNC_MBAR_INIT) {
-			uint64_t count = (uint64_t)constant_behind(unit, i, 0);
+			uint64_t count = count_behind(unit, i, 0).least;
 
 			fewest = count && count < fewest ? count : fewest;
-		} else if (sync == SYNC_MBAR_ARRIVE) {
+		} else if (sync != SYNC_MBAR_INVAL) {
 			uint64_t n = arrivals_at(unit, i);
 
 			most = n > most ? n : most;
@@ -257,17 +311,36 @@ bool stage_counts_all(const struct flow_setup *s, uint32_t wait, uint32_t *assum
 	return most <= fewest;
 }
 
+/* In the loop around it nobody waits from one arrive on this mbarrier to the next. */
+static bool arrives_on_and_on(const struct unit *unit, uint32_t insn)
+{
+	const struct cfg *cfg = &unit->cfg;
+	uint32_t head = cfg->blocks[cfg->block_of[insn]].loop_head;
+	struct stage_place place;
+
+	if (head == NONE || !stage_object_at(unit, insn, &place) || place.sum.n)
+		return false;
+	for (uint32_t k = 0; k < cfg->active.n; k++) {
+		uint32_t i = cfg->active.v[k];
+
+		if (unit->effects[i]->sync == SYNC_MBAR_WAIT && cfg->block_of[i] != NONE &&
+			trips_in_loop(cfg, cfg->block_of[i], head))
+			return false;
+	}
+	return true;
+}
+
 /* Arrivals on one mbarrier of the ring by all who can come to an arrive once, at most; UINT64_MAX: not known. */
 static uint64_t arrivals_most(const struct unit *unit, uint32_t insn)
 {
-	uint64_t each = unit->effects[insn]->sync == SYNC_CPASYNC_ARRIVE ? 1 : arrivals_of(unit, insn);
+	uint64_t once = arrivals_of(unit, insn);
 	struct thread_set who;
 	bool assumed;
 
-	if (!each || !threads_numbered(unit->values, &assumed))
+	if (!once || arrives_on_and_on(unit, insn) || !threads_numbered(unit->values, &assumed))
 		return UINT64_MAX;
 	threads_run(unit->values, insn, &who);
-	return each * thread_set_size(&who);
+	return once * thread_set_size(&who);
 }
 
 bool stage_needs_those_behind(const struct flow_setup *s, uint32_t wait, uint32_t insn, uint32_t *assumptions)
@@ -282,10 +355,11 @@ bool stage_needs_those_behind(const struct flow_setup *s, uint32_t wait, uint32_
 		uint32_t i = active->v[k], site = s->handoffs.site_of[i];
 		uint8_t sync = unit->effects[i]->sync;
 
-		if ((sync != SYNC_MBAR_INIT && sync != SYNC_CPASYNC_ARRIVE && sync != SYNC_MBAR_ARRIVE) ||
+		if ((sync != SYNC_MBAR_INIT && sync != SYNC_CPASYNC_ARRIVE && sync != SYNC_TCGEN05_COMMIT &&
+			    sync != SYNC_MBAR_ARRIVE) ||
 			unit->cfg.block_of[i] == NONE || (site != NONE && bits_has(behind, site)) || !is_of_ring(&c, i))
 			continue;
-		uint64_t n = sync == SYNC_MBAR_INIT ? (uint64_t)constant_behind(unit, i, 0) : arrivals_most(unit, i);
+		uint64_t n = sync == SYNC_MBAR_INIT ? count_behind(unit, i, 0).least : arrivals_most(unit, i);
 
 		if (sync == SYNC_MBAR_INIT)
 			fewest = n && n < fewest ? n : fewest;

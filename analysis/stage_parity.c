@@ -202,26 +202,38 @@ static bool comes_before(const struct cfg *cfg, uint32_t a, uint32_t b)
 	return x == y ? a < b : cfg_dominates(cfg, x, y);
 }
 
-/* The same mbarrier and the same phase: who has asked in vain asks again. */
-static bool is_again(const struct values *vs, const struct visit *a, const struct visit *b)
+static bool is_same_stage(const struct visit *a, const struct visit *b)
+{
+	return a->stage.node == b->stage.node && a->stage.plus == b->stage.plus;
+}
+
+static bool is_same_phase(const struct values *vs, const struct visit *a, const struct visit *b)
 {
 	uint32_t node = trips_plain_node(vs, a->parity);
 	int64_t c, d;
 
-	if (a->stage.node != b->stage.node || a->stage.plus != b->stage.plus)
-		return false;
 	if (trips_constant_of(vs, a->parity, &c) && trips_constant_of(vs, b->parity, &d))
-		return c == d;
+		return (c & 1) == (d & 1);
 	return node != NONE && node == trips_plain_node(vs, b->parity);
 }
 
-/* False: it is not known in which order. */
-static bool add_visit(const struct values *vs, struct visits *visits, const struct visit *more)
+/* Who has asked in vain asks again. Who asks for a phase that is over has not waited. */
+static bool is_again(const struct flow_setup *s, const struct visit *a, const struct visit *b)
 {
+	const struct values *vs = s->unit->values;
+
+	return is_same_stage(a, b) && is_same_phase(vs, a, b) && comes_before(vs->cfg, a->insn, b->insn) &&
+	       stage_wait_refused(s, a->insn, b->insn);
+}
+
+/* False: it is not known in which order. */
+static bool add_visit(const struct flow_setup *s, struct visits *visits, const struct visit *more)
+{
+	const struct values *vs = s->unit->values;
 	uint32_t at = 0;
 
 	for (uint32_t k = 0; k < visits->n; k++)
-		if (is_again(vs, &visits->v[k], more) && comes_before(vs->cfg, visits->v[k].insn, more->insn)) {
+		if (is_again(s, &visits->v[k], more)) {
 			if (visits->ours == more->insn)
 				visits->ours = visits->v[k].insn;
 			return true;
@@ -236,6 +248,7 @@ static bool add_visit(const struct values *vs, struct visits *visits, const stru
 	return true;
 }
 
+/* In a loop, or (NONE) in all of a function. */
 static bool find_visits(const struct flow_setup *s, uint32_t wait, uint32_t head, struct visits *visits)
 {
 	const struct values *vs = s->unit->values;
@@ -249,12 +262,12 @@ static bool find_visits(const struct flow_setup *s, uint32_t wait, uint32_t head
 		const struct sync_site *site = &s->handoffs.sites[k];
 		struct visit more = {.insn = site->insn};
 
-		if (site->kind != SYNC_MBAR_WAIT || !trips_in_loop(vs->cfg, site->block, head) ||
+		if (site->kind != SYNC_MBAR_WAIT || (head != NONE && !trips_in_loop(vs->cfg, site->block, head)) ||
 			!stage_object_at(s->unit, site->insn, &place) || !stage_same_base(&place, &ours))
 			continue;
 		more.parity = insn_source(vs->fn, &vs->fn->insns[site->insn], 1);
 		if (!stage_object_number(vs, &place, &ours, &more.stage, &unused) ||
-			(more.stage.node == NONE && more.stage.lo != more.stage.hi) || !add_visit(vs, visits, &more))
+			(more.stage.node == NONE && more.stage.lo != more.stage.hi) || !add_visit(s, visits, &more))
 			return false;
 	}
 	return true;
@@ -309,7 +322,7 @@ static bool alternates(struct rounds_of *r, const struct visits *visits)
 				continue;
 			struct last *before = &last[stage];
 
-			if (before->parity == 1 + (parity & 1) && (v->insn == ours || before->insn == ours))
+			if (before->parity == 1 + (parity & 1) && v->insn == ours)
 				return false;
 			*before = (struct last){v->insn, 1 + (parity & 1)};
 		}
@@ -317,6 +330,22 @@ static bool alternates(struct rounds_of *r, const struct visits *visits)
 			return true;
 		times += !r->fresh && is_first(r);
 	}
+	return true;
+}
+
+/* With no loop around it: the wait on this mbarrier that comes before it, if it is known, is for another phase. */
+static bool alternates_once(const struct flow_setup *s, uint32_t wait)
+{
+	struct visits visits = {.n = 0};
+	uint32_t ours = 0;
+
+	if (!insn_has(&s->unit->fn->insns[wait], MOD_parity) || !find_visits(s, wait, NONE, &visits))
+		return true;
+	while (visits.v[ours].insn != visits.ours)
+		ours++;
+	for (uint32_t k = ours; k--;)
+		if (is_same_stage(&visits.v[k], &visits.v[ours]))
+			return !is_same_phase(s->unit->values, &visits.v[k], &visits.v[ours]);
 	return true;
 }
 
@@ -335,7 +364,7 @@ static bool find_alternates(const struct flow_setup *s, uint32_t wait, uint32_t 
 		stays(vs, stage, r.head))
 		r.head = vs->cfg->blocks[r.head].outer_head;
 	if (r.head == NONE)
-		return true;
+		return alternates_once(s, wait);
 	if (!parity) /* the state that an arrive gave, in this round */
 		return !stays(vs, node, r.head);
 	r.given = (struct thread_given){phi_holds, &r};

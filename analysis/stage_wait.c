@@ -58,53 +58,60 @@ static void find_waits(struct waits *w, uint32_t wait, const struct stage_place 
 	}
 }
 
-/* What holds says that one of the waits is over. */
-static bool says_over(const struct waits *w, const struct context *context)
+/* What holds says that one of the waits is over (1), or is not yet (0). */
+static bool says(const struct waits *w, const struct context *context, int64_t answer)
 {
 	const struct node *nodes = w->s->unit->values->ssa.nodes;
 
 	for (uint32_t i = 0; i < context->n; i++) {
 		const struct constraint *c = &context->v[i];
 
-		for (uint32_t k = 0; k < w->n && !c->excludes && c->lo == 1 && c->hi == 1; k++)
+		for (uint32_t k = 0; k < w->n && !c->excludes && c->lo == answer && c->hi == answer; k++)
 			if (nodes[c->node].kind == NODE_DEF && nodes[c->node].insn == w->insns[k])
 				return true;
 	}
 	return false;
 }
 
-/* On each way from the wait, or from the latest one of the same object, to the instruction. */
-static bool is_over(struct waits *w, uint32_t wait, uint32_t insn)
+/* On each way from the wait, or from the latest one of the same object, to the instruction one has given this answer. */
+static bool has_said(const struct waits *w, uint32_t wait, uint32_t insn, int64_t answer)
 {
 	struct values *vs = (struct values *)(uintptr_t)w->s->unit->values;
 	const struct cfg *cfg = &w->s->unit->cfg;
 	uint32_t block = cfg->block_of[insn], from = cfg->block_of[wait], n = 0;
 
-	if (says_over(w, place_at(vs, insn)))
+	if (says(w, place_at(vs, insn), answer))
 		return true;
 	struct bits seen = bits_new(w->s->unit->arena, cfg->n);
 	uint32_t *todo = ARENA_NEW(w->s->unit->arena, uint32_t, cfg->n + 1);
-	bool over = block != from;
+	bool said = block != from;
 
 	todo[n++] = block;
-	while (n && over) {
+	while (n && said) {
 		const struct block *b = &cfg->blocks[todo[--n]];
 
-		for (uint32_t k = 0; k < b->pred.n && over; k++) {
+		for (uint32_t k = 0; k < b->pred.n && said; k++) {
 			struct constraint room[CONTEXT_MAX];
 			struct context context = {.v = room};
 			uint32_t p = b->pred.v[k];
 
 			context_at_edge(vs, p, (uint32_t)(b - cfg->blocks), &context);
-			if (says_over(w, &context))
+			if (says(w, &context, answer))
 				continue;
-			over = p != from;
+			said = p != from;
 			if (!bits_has(seen, p))
 				todo[n++] = p;
 			bits_set(seen, p);
 		}
 	}
-	return over;
+	return said;
+}
+
+bool stage_wait_refused(const struct flow_setup *s, uint32_t wait, uint32_t insn)
+{
+	const struct waits w = {s, {wait}, 1};
+
+	return has_said(&w, wait, insn, 0);
 }
 
 bool stage_wait_before(const struct flow_setup *s, uint32_t insn, struct stage_place *object, uint32_t *wait)
@@ -125,7 +132,7 @@ bool stage_wait_before(const struct flow_setup *s, uint32_t insn, struct stage_p
 				return false;
 			find_waits(&w, i, object);
 			*wait = i;
-			if (is_over(&w, i, insn))
+			if (has_said(&w, i, insn, 1))
 				return true;
 		}
 	}

@@ -430,6 +430,15 @@ void context_at_edge(struct values *vs, uint32_t from, uint32_t to, struct conte
 	add_branch(vs, context, branch, to);
 }
 
+void context_of_branch(struct values *vs, uint32_t from, uint32_t to, struct context *context)
+{
+	uint32_t branch = context_branch(vs, from);
+
+	context_copy(context, NULL);
+	if (branch != NONE)
+		add_branch(vs, context, branch, to);
+}
+
 uint32_t context_edge_since(struct values *vs, uint32_t from, uint32_t to)
 {
 	uint32_t branch = context_branch(vs, from), since = context_since(vs, from);

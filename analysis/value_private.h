@@ -330,6 +330,8 @@ uint32_t context_branch(const struct values *, uint32_t block);
  * NULL: something else. */
 const struct insn *context_test(const struct values *, uint32_t insn, bool *negated);
 void context_at_edge(struct values *, uint32_t from, uint32_t to, struct context *);
+/* No more than what the branch itself says, at the end of `from`. */
+void context_of_branch(struct values *, uint32_t from, uint32_t to, struct context *);
 uint32_t context_edge_since(struct values *, uint32_t from, uint32_t to);
 /* Its constraints are complete; those from `own` on are what its outer context lacks. */
 void context_begin(struct values *, struct context *, uint32_t own);
