@@ -248,11 +248,11 @@ static bool is_anchor(struct loads *l, uint32_t i)
 }
 
 /* The guard of a memory access must be known whether or not it is taken; constants and parameters
- * are read whenever it suits (seen of ptxas 13.0). */
+ * are read whenever it suits, and local memory may be registers (seen of ptxas 13.0). */
 static bool needs_guard(const struct effect *e)
 {
 	for (uint8_t t = 0; t < e->ntouches; t++)
-		if (e->touches[t].spaces & ~(SPACE_CONST | SPACE_PARAM))
+		if (e->touches[t].spaces & ~(SPACE_CONST | SPACE_PARAM | SPACE_LOCAL))
 			return true;
 	return false;
 }

@@ -4,7 +4,7 @@
  * the assembler runs one after the other under predicates, and then the arithmetic, with what it waits for, may move
  * below a hand-off that stands behind the meeting (row F3 of evidence.md; ptxas 13.0 does so with up to some ten
  * instructions). A function of the module may stand in the place of its call. Invariant: what keeps its place
- * among hand-offs (memory, barriers, other calls, exits), loops and tables are never called short.
+ * among hand-offs (memory that is not local, barriers, other calls, exits), loops and tables are never called short.
  */
 #include "analysis/short_branch.h"
 
@@ -39,7 +39,7 @@ static bool keeps_its_place(const struct unit *unit, const struct block *block, 
 		(e->is_exit && !branch_returns(unit, insn)))
 		return true;
 	for (uint8_t t = 0; t < e->ntouches; t++)
-		if (e->touches[t].spaces & ~(SPACE_CONST | SPACE_PARAM))
+		if (e->touches[t].spaces & ~(SPACE_CONST | SPACE_PARAM | SPACE_LOCAL))
 			return true;
 	return false;
 }

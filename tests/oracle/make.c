@@ -368,7 +368,7 @@ static void resolve(struct program *p)
 		struct step *s = &p->lines[i].step;
 		if (s->op == OP_JUMP || s->op == OP_CALL)
 			s->value = at[s->value];
-		p->uses_mbarriers |= s->op == OP_MB_WAIT;
+		p->uses_mbarriers |= s->op == OP_MB_WAIT || s->op == OP_MB_ASK;
 		p->features |= s->features;
 		p->lines[i].origin = i;
 	}

@@ -154,21 +154,34 @@ static void parity_name(struct maker *m, const struct step *like, char *out, siz
 	snprintf(out, size, "%%r%d", q);
 }
 
-/* A loop until the phase has ended; `count`: acquires at the scope of the cluster. */
-struct step *put_mb_wait(struct maker *m, struct step like)
+/* Asks whether the phase has ended: the answer is in %q of that number. */
+static struct step *put_question(struct maker *m, struct step like, enum op op, int q, int again)
 {
 	char text[24], at[48];
-	int l = label(m), q = temp(m);
 	parity_name(m, &like, text, sizeof(text));
 	mb_address(m, &like, at, sizeof(at));
-	put_label(m, l);
+	if (again != NONE)
+		put_label(m, again);
 	struct step *s = put(m, "\tmbarrier.%s_wait%s%s.b64 %%q%d, %s, %s;",
 		like.count || chance(m, 80) ? "try" : "test",
 		like.parity == PARITY_TOKEN ? "" : ".parity",
 		like.count ? ".acquire.cluster.shared::cta" : ".shared", q, at, text);
-	like.op = OP_MB_WAIT;
+	like.op = op;
 	like.features |= s->features;
 	*s = like;
+	return s;
+}
+
+/* A loop until the phase has ended; `count`: acquires at the scope of the cluster. */
+struct step *put_mb_wait(struct maker *m, struct step like)
+{
+	int l = label(m), q = temp(m);
+	struct step *s = put_question(m, like, OP_MB_WAIT, q, l);
 	put(m, "\t@!%%q%d bra L%d;", q, l);
 	return s;
+}
+
+void put_mb_ask(struct maker *m, struct step like)
+{
+	put_question(m, like, OP_MB_ASK, temp(m), NONE);
 }

@@ -97,6 +97,7 @@ enum op {
 	OP_MB_ARRIVE,
 	OP_MB_COPIES, /* cp.async.mbarrier.arrive */
 	OP_MB_WAIT,
+	OP_MB_ASK, /* a wait that goes on whatever the answer */
 	OP_LEAVE, /* a number for others: `value' in place `barrier' */
 	OP_TAKE,  /* the one that is there */
 };

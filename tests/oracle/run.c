@@ -171,6 +171,9 @@ static bool do_sync(struct run *r, struct thread *t, const struct step *s)
 		break;
 	case OP_MB_WAIT:
 		return mb_wait(r, t, s);
+	case OP_MB_ASK:
+		mb_wait(r, t, s);
+		break;
 	default:
 		break;
 	}

@@ -127,6 +127,7 @@ int new_mbarrier(struct maker *m, int threads, int threads_of_model);
 
 struct step *put_mb_arrive(struct maker *m, struct step like);
 struct step *put_mb_wait(struct maker *m, struct step like);
+void put_mb_ask(struct maker *m, struct step like);
 
 /* ---- make.c ---- */
 

@@ -307,9 +307,13 @@ static void put_reader_ahead(struct maker *m, struct ring *r)
 	loop_end(m, &r->l);
 }
 
-/* Whoever has given it up, or has not waited for it, has no business there. */
+/* Whoever has given it up, or has not waited for it, has no business there; nor who only asks. */
 static void put_touch_other(struct maker *m, struct ring *r, int ring)
 {
+	if (chance(m, 50))
+		put_mb_ask(m, (struct step){.barrier = r->full,
+				      .ring = 1 + ring,
+				      .parity = chance(m, 70) ? PARITY_RING_OTHER : PARITY_RING});
 	use_stages(m, r, ring, NONE);
 	chance(m, 70) ? put_write(m) : put_read(m);
 	use_no_stages(m);
