@@ -110,7 +110,7 @@ static void put_ask_for_load(struct maker *m, const struct stage_out *stage, int
 static void put_rounds_of_writers(struct maker *m, const struct unrolled *u)
 {
 	for (int k = 0; k < u->rounds * u->n; k++) {
-		const struct stage_out *stage = &u->v[u->order[k % u->n]], *last = &u->v[u->order[(k + u->n - 1) % u->n]];
+		const struct stage_out *stage = &u->v[k % u->n], *last = &u->v[(k + u->n - 1) % u->n];
 		int round = k / u->n;
 		if (chance(m, 8))
 			put_ask_for_load(m, stage, round);
@@ -126,7 +126,7 @@ static void put_rounds_of_writers(struct maker *m, const struct unrolled *u)
 			put_ask_for_load(m, last, round + below(m, 2));
 		put_touch(m, last);
 	}
-	put_arrive_for(m, &u->v[u->order[u->n - 1]]);
+	put_arrive_for(m, &u->v[u->n - 1]);
 }
 
 /* `full`: the mbarrier that is told, or 0: one that nobody waits for. */
