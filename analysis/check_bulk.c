@@ -324,7 +324,7 @@ static void follow(struct check_list *list, struct bulk_search *s)
 	check_conditions(&w);
 	try_between(&w, s);
 	check_run(&w, visit_bulk, s);
-	if (s->ends && is_kernel)
+	if (s->ends && is_kernel && s->may_wait)
 		ends_by_number(&w, s);
 	for (uint32_t k = 0; k < s->n; k++) {
 		const struct bulk_store *v = &s->v[k];

@@ -39,10 +39,12 @@ struct loads {
 	struct unit *unit;
 	struct tracked tracked;
 	uint64_t *stops; /* by instruction: its fold, or all bits where more is to be looked at */
-	uint32_t *asked, nasked; /* by instruction: 1 + its number among those that ask; 0: it does not */
+	uint32_t *asked; /* by instruction: whether it asks */
+	uint32_t *looks, nlooks; /* by instruction: 1 + its number among those where it is looked what is live, which ask or
+				  * begin an arm of a branch; 0: it is none */
 	struct lane_stores *lane_stores;
 	struct bits *live_out; /* by block; NULL: too large */
-	struct bits *live_at;  /* by number of an instruction that asks */
+	struct bits *live_at;  /* by such a number */
 	enum branch_length *branches; /* by block: of the branch at its end */
 	struct state *in;      /* by block, reused; the last: behind the load */
 	uint32_t *touched, ntouched;
@@ -88,6 +90,7 @@ static void find_stops(struct loads *l)
 
 	l->stops = ARENA_UNSET(unit->arena, uint64_t, unit->fn->ninsns);
 	l->asked = ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns);
+	l->looks = ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns);
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
 		l->stops[i] = tracked_at(l, i)->fold;
 	for (uint32_t k = 0; k < unit->cfg.active.n; k++) {
@@ -96,7 +99,18 @@ static void find_stops(struct loads *l)
 		if (!is_asked(unit, i))
 			continue;
 		l->stops[i] = UINT64_MAX;
-		l->asked[i] = ++l->nasked;
+		l->asked[i] = l->looks[i] = ++l->nlooks;
+	}
+	/* on one arm of a branch a value may be one that nobody looks at, and another in its place behind it */
+	for (uint32_t b = 0; b < unit->cfg.n; b++) {
+		const struct block *block = &unit->cfg.blocks[b];
+		uint32_t i = block->nactive ? unit->cfg.active.v[block->active] : NONE;
+
+		if (i == NONE || l->looks[i] || block->pred.n != 1 ||
+			unit->cfg.blocks[block->pred.v[0]].succ.n < 2)
+			continue;
+		l->stops[i] = UINT64_MAX;
+		l->looks[i] = ++l->nlooks;
 	}
 }
 
@@ -107,8 +121,8 @@ static void live_through(struct loads *l, const struct block *block, struct bits
 		if (!l->stops[i])
 			continue;
 		live_before(l, i, live);
-		if (l->asked[i])
-			bits_copy(l->live_at[l->asked[i] - 1], live);
+		if (l->looks[i])
+			bits_copy(l->live_at[l->looks[i] - 1], live);
 	}
 }
 
@@ -120,13 +134,13 @@ static void liveness(struct loads *l)
 	struct bits live = bits_new(arena, nregs);
 	bool *dirty = ARENA_UNSET(arena, bool, cfg->n); /* more is live behind the block than it has seen */
 
-	if ((uint64_t)nregs * (cfg->n + l->nasked) > LIVENESS_LIMIT)
+	if ((uint64_t)nregs * (cfg->n + l->nlooks) > LIVENESS_LIMIT)
 		return;
 	l->live_out = ARENA_NEW(arena, struct bits, cfg->n);
-	l->live_at = ARENA_NEW(arena, struct bits, l->nasked);
+	l->live_at = ARENA_NEW(arena, struct bits, l->nlooks);
 	for (uint32_t b = 0; b < cfg->n; b++)
 		l->live_out[b] = bits_new(arena, nregs);
-	for (uint32_t i = 0; i < l->nasked; i++)
+	for (uint32_t i = 0; i < l->nlooks; i++)
 		l->live_at[i] = bits_new(arena, nregs);
 	memset(dirty, true, cfg->n);
 	for (bool changed = true; changed && !budget_spent(l->unit->budget);) {
@@ -400,9 +414,9 @@ static void step(struct loads *l, enum age a, uint32_t i)
 /* Nobody will look at a value that no live register depends on. */
 static void close_dead(struct loads *l, uint32_t i)
 {
-	if (l->now.escaped || !l->live_at || !l->asked[i])
+	if (l->now.escaped || !l->live_at || !l->looks[i])
 		return;
-	struct bits live = {l->live_at[l->asked[i] - 1].words + l->word, l->words};
+	struct bits live = {l->live_at[l->looks[i] - 1].words + l->word, l->words};
 
 	for (enum age a = LATEST; a < NAGES; a++)
 		if (!bits_meet(l->now.may[a], live))

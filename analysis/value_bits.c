@@ -286,15 +286,36 @@ struct value operation_logic3(const struct operation *op)
 	}
 }
 
-/* prmt with selectors that copy bytes in order, or pick bytes into a shorter number. */
+/* Four of the eight bytes of b and a, or so many copies of the sign of one (ISA 9.7.9.7). */
+static int64_t permuted(int64_t a, int64_t b, int64_t selector)
+{
+	uint64_t bytes = (uint64_t)b << 32 | (uint32_t)a;
+	uint32_t out = 0;
+
+	for (uint32_t k = 0; k < 4; k++) {
+		uint32_t which = (uint32_t)(selector >> 4 * k) & 15;
+		uint32_t byte = (uint32_t)(bytes >> 8 * (which & 7)) & 255;
+
+		out |= (which & 8 ? byte >> 7 ? 255 : 0 : byte) << 8 * k;
+	}
+	return out;
+}
+
+/* prmt of constants, and with selectors that copy bytes in order, or pick bytes into a shorter number. */
 struct value operation_permute(const struct operation *op)
 {
 	struct value selector = operation_source(op, 2), a = operation_source(op, 0),
 		     b = operation_source(op, 1);
-	int64_t s;
+	int64_t s, x, y;
 
 	if (!range_is_constant(&selector, &s) || op->insn->nmods > 1) /* modes: ISA 9.7.9.7 */
 		return any(32);
+	if (range_is_constant(&a, &x) && range_is_constant(&b, &y)) {
+		struct value v = range_constant(permuted(x, y, s));
+
+		v.assumptions = a.assumptions | b.assumptions;
+		return v;
+	}
 	if (s == 0x3210)
 		return a;
 	if (s == 0x7654)
