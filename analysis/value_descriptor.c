@@ -213,6 +213,19 @@ struct value descriptor_and(struct values *vs, const struct value *v, uint64_t m
 	return with_kind(vs, v, kind);
 }
 
+/* The upper 32 bits of a descriptor whose base offset (ISA 9.7.15.5.1) is all that is not known: with that put to
+ * some offset, which nothing reads but whether it is 0. */
+static bool all_but_base_offset(const struct value *high, int64_t *c)
+{
+	const uint32_t lowest = 49 - 32, above = lowest + 3;
+
+	if (high->base != BASE_NUMBER || high->lo < 0 || high->hi > UINT32_MAX ||
+		high->stride % (UINT64_C(1) << lowest) || high->lo >> above != high->hi >> above)
+		return false;
+	*c = high->lo | INT64_C(7) << lowest;
+	return true;
+}
+
 /* {low, high} of `half` bits each; the start is in the low half. */
 struct value descriptor_pack(
 	struct values *vs, const struct value *low, const struct value *high, uint32_t half)
@@ -221,7 +234,7 @@ struct value descriptor_pack(
 	struct descriptor_kind kind = kind_of(vs, low);
 	int64_t c;
 
-	if (range_is_constant(high, &c))
+	if (range_is_constant(high, &c) || (half == 32 && all_but_base_offset(high, &c)))
 		kind.high = (kind.high & mask) | ((uint64_t)c & mask) << half;
 	else
 		kind.high_known = false;

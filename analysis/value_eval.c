@@ -140,6 +140,39 @@ static struct value load(const struct operation *op)
 	return result;
 }
 
+/* A half of x | constant, which as a whole may be too large a number for a range; false: it is no such. */
+static bool half_of_or(const struct operation *op, const struct operand *s, struct value *out)
+{
+	const struct values *vs = op->e.values;
+	uint32_t node = trips_plain_node(vs, s);
+	const struct node *n = node == NONE ? NULL : &vs->ssa.nodes[node];
+	const struct insn *insn =
+		n && n->kind == NODE_DEF && n->previous == NONE ? &vs->fn->insns[n->insn] : NULL;
+	int64_t c;
+
+	if (!insn || insn->op != OP_or || insn_type(insn, 0).bits != 64 || op->bits != 32 ||
+		!trips_constant_of(vs, insn_source(vs->fn, insn, 1), &c))
+		return false;
+	struct value x = evaluate_operand(op->e, n->insn, insn_source(vs->fn, insn, 0)),
+		     shift = range_constant(32);
+
+	if (x.base != BASE_NUMBER || x.lo < 0 || x.hi > VALUE_FAR)
+		return false;
+	if (op->slot)
+		x = range_shr(&x, &shift);
+	x = range_unsigned(&x, 32);
+	uint64_t half = (uint64_t)c >> 32 * op->slot & UINT32_MAX;
+	struct value v = range_constant((int64_t)half);
+	uint32_t zeros = range_trailing_zeros(&x);
+
+	/* no bit in common: x has none above its highest one, and none below its zeros */
+	if (!x.hi || !(half & (~UINT64_C(0) >> __builtin_clzll((uint64_t)x.hi) & ~UINT64_C(0) << zeros)))
+		*out = range_add(&x, &v, 32);
+	else
+		*out = range_or(&x, &v, 32);
+	return true;
+}
+
 static struct value move(const struct operation *op)
 {
 	struct values *vs = op->e.values;
@@ -156,6 +189,8 @@ static struct value move(const struct operation *op)
 		if (v.base == BASE_DESCRIPTOR)
 			return operand_count(d) == 2 ? descriptor_half(vs, &v, op->slot == 1)
 						     : any(op->bits);
+		if (operand_count(d) == 2 && half_of_or(op, s, &k))
+			return k;
 		if (!op->slot && op->bits >= 32)
 			return v.base == BASE_PARAM ? range_unsigned(&v, op->bits)
 						    : range_fit(v, op->bits);
