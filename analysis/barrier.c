@@ -19,8 +19,6 @@
 
 #include "analysis/barrier_steady.h"
 
-#include "analysis/threads.h"
-
 #include "base/bits.h"
 
 #include <string.h>
@@ -34,6 +32,8 @@ struct walk {
 	struct steady_rounds *steady; /* NULL: rounds are not counted */
 	uint32_t *stamp, round;
 	uint32_t *stack;
+	uint64_t steps;	    /* blocks that walks with no end went through */
+	struct bits *front; /* by block: first sites from its start on; NULL: not found for all */
 	struct bits apart; /* by site: two threads that meet here may be in different rounds of a loop */
 };
 
@@ -41,89 +41,6 @@ struct sites { /* a set of sites as a list */
 	uint32_t *v, n;
 	bool reaches_end; /* the end block is reached without a barrier */
 };
-
-/* Whether the last instruction of a block may send threads different ways, or some of them out of the kernel;
- * `letter`: also such as have no data race. */
-static bool last_parts(const struct unit *unit, uint32_t b, bool letter)
-{
-	bool (*same)(const struct values *, uint32_t, const struct operand *) =
-		letter ? value_uniform : value_uniform_race_free;
-	const struct block *block = &unit->cfg.blocks[b];
-
-	uint32_t last = block->first + block->count - 1;
-	const struct insn *insn = &unit->fn->insns[last];
-	struct operand guard = {.kind = OPERAND_REG, .id = insn->guard};
-
-	if (insn->op == OP_brx) {
-		const struct operand *index = insn_operand(unit->fn, insn, 0);
-
-		return !index || !same(unit->values, last, index) ||
-		       (insn->guard != NONE && !same(unit->values, last, &guard));
-	}
-	if (insn->guard == NONE || value_parts_unseen(&unit->cfg, b))
-		return value_parts_unseen(&unit->cfg, b);
-	return !same(unit->values, last, &guard) && value_decided(unit->values, last) < 0;
-}
-
-static bool parts(const struct unit *unit, uint32_t b, bool letter)
-{
-	const struct block *block = &unit->cfg.blocks[b];
-
-	return block->succ.n > 1 && block->count && last_parts(unit, b, letter);
-}
-
-/* It ends in `@p exit': whoever does not leave goes on. */
-static bool may_leave(const struct unit *unit, uint32_t b)
-{
-	const struct block *block = &unit->cfg.blocks[b];
-	const struct insn *last = block->count ? &unit->fn->insns[block->first + block->count - 1] : NULL;
-
-	return block->exits && block->succ.n == 1 && last && last->guard != NONE &&
-	       (last->op == OP_exit || last->op == OP_ret);
-}
-
-bool barrier_divergent(const struct unit *unit, uint32_t b)
-{
-	return parts(unit, b, false);
-}
-
-bool barrier_assumed_together(const struct unit *unit, uint32_t b)
-{
-	return !parts(unit, b, false) && parts(unit, b, true);
-}
-
-bool barrier_some_leave(struct unit *unit, uint32_t b)
-{
-	if (!may_leave(unit, b) || !last_parts(unit, b, true))
-		return false;
-	if (last_parts(unit, b, false))
-		return true;
-	unit->assumptions |= ASSUME_RACE_FREE;
-	return false;
-}
-
-uint32_t barrier_ids(struct unit *unit, uint32_t insn, bool *assumed)
-{
-	const struct operand *o =
-		insn_operand(unit->fn, &unit->fn->insns[insn], unit->effects[insn]->barrier_operand);
-	bool exact;
-	uint32_t most = threads_most(unit->values, &exact), ids = 0;
-
-	if (!o || o->kind != OPERAND_REG || !threads_numbered(unit->values, assumed))
-		return 0;
-	const struct thread_set *who = threads_reach(unit->values, unit->cfg.block_of[insn]);
-
-	for (uint32_t t = 0, end = 0; t < most; t++) {
-		int64_t id;
-
-		if (t < end || !thread_set_has(who, t))
-			continue;
-		if (!thread_number(unit->values, t, o, &id, &end) || id < 0 || id > 15)
-			return 0;
-		ids |= UINT32_C(1) << id;
-	}
-	return ids;
-}
 
 static void add_site(struct walk *w, struct sites *out, uint32_t site)
 {
@@ -133,23 +50,6 @@ static void add_site(struct walk *w, struct sites *out, uint32_t site)
 	if (!out->v)
 		out->v = ARENA_NEW(w->unit->arena, uint32_t, w->group->n);
 	out->v[out->n++] = site;
-}
-
-bool barrier_skipped(const struct unit *unit, uint32_t insn)
-{
-	return unit->fn->insns[insn].guard != NONE && value_decided(unit->values, insn) != 1;
-}
-
-bool barrier_divides(struct unit *unit, uint32_t insn)
-{
-	struct operand guard = {.kind = OPERAND_REG, .id = unit->fn->insns[insn].guard};
-
-	if (!barrier_skipped(unit, insn) || value_uniform(unit->values, insn, &guard))
-		return false;
-	if (!value_uniform_race_free(unit->values, insn, &guard))
-		return true;
-	unit->assumptions |= ASSUME_RACE_FREE;
-	return false;
 }
 
 /* A wall stands among these instructions of a block. */
@@ -213,7 +113,51 @@ static void drain(struct walk *w, uint32_t top, uint32_t end, struct sites *out)
 	while (top) {
 		top--;
 		top = visit_succs(w, w->stack[top], end, top, out);
+		w->steps += end == NONE;
 	}
+}
+
+#define FRONT_MOST (UINT64_C(1) << 20) /* words for all blocks */
+
+/* First sites from each block on, for all of them at once. */
+static void find_fronts(struct walk *w)
+{
+	struct arena *arena = w->unit->arena;
+	const struct cfg *cfg = &w->unit->cfg;
+	bool *passed = ARENA_NEW(arena, bool, cfg->n);
+	struct sites here = {0};
+
+	w->front = ARENA_NEW(arena, struct bits, cfg->n);
+	for (uint32_t b = 0; b < cfg->n; b++) {
+		w->front[b] = bits_new(arena, w->group->n);
+		here.n = 0;
+		passed[b] = pass_sites(w, b, cfg->blocks[b].first, w->first_in[b], &here);
+		for (uint32_t i = 0; i < here.n; i++)
+			bits_set(w->front[b], here.v[i]);
+	}
+	for (bool grew = true; grew;) {
+		grew = false;
+		for (uint32_t b = cfg->n; b-- > 0;)
+			for (uint32_t i = 0; passed[b] && i < cfg->blocks[b].succ.n; i++)
+				grew |= bits_or(w->front[b], w->front[cfg->blocks[b].succ.v[i]]);
+	}
+}
+
+/* Where walks from here and there have gone through the function several times. */
+static bool fronts_known(struct walk *w)
+{
+	uint64_t n = w->unit->cfg.n;
+
+	if (!w->front && w->steps > 4 * n && (w->group->n / 64 + 1) * n <= FRONT_MOST)
+		find_fronts(w);
+	return w->front != NULL;
+}
+
+static void add_front(struct walk *w, uint32_t b, struct sites *out)
+{
+	for (uint32_t site = bits_next(w->front[b], 0); site != NONE;
+		site = bits_next(w->front[b], site + 1))
+		add_site(w, out, site);
 }
 
 /* First sites from the start of block `from` on, not beyond block `end` (NONE: no end). */
@@ -221,6 +165,10 @@ static struct sites first_from(struct walk *w, uint32_t from, uint32_t end)
 {
 	struct sites out = {0};
 
+	if (end == NONE && fronts_known(w)) {
+		add_front(w, from, &out);
+		return out;
+	}
 	w->round++;
 	drain(w, visit(w, from, end, 0, &out), end, &out);
 	return out;
@@ -234,6 +182,13 @@ static struct sites first_behind(struct walk *w, uint32_t insn, uint32_t site)
 
 	if (!pass_sites(w, b, insn + 1, site, &out))
 		return out;
+	if (fronts_known(w)) {
+		const struct block *block = &w->unit->cfg.blocks[b];
+
+		for (uint32_t i = 0; i < block->succ.n; i++)
+			add_front(w, block->succ.v[i], &out);
+		return out;
+	}
 	w->round++;
 	drain(w, visit_succs(w, b, NONE, 0, &out), NONE, &out);
 	return out;
@@ -526,7 +481,7 @@ void barrier_meet(struct unit *unit, struct barrier_group *group)
 	for (uint32_t b = 0; b < cfg->n && !budget_spent(unit->budget); b++) {
 		if (cfg->blocks[b].succ.n < 2 || !arms_may_meet(&w, b))
 			continue;
-		if (parts(unit, b, true))
+		if (barrier_parts(unit, b))
 			diverge(&w, b, todo);
 	}
 	for (uint32_t i = 0; i < group->n; i++) {

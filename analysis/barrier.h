@@ -29,9 +29,12 @@ static inline bool barrier_meets(const struct barrier_group *g, uint32_t a, uint
 	return g->meet[(size_t)a * ((g->n + 63) / 64) + b / 64] >> (b % 64) & 1;
 }
 
-/* The predicate of the branch that ends the block may differ between threads of the CTA. */
+/* The predicate of the branch that ends the block may differ between threads of the CTA; whether or not the program
+ * has a data race. */
+bool barrier_parts(const struct unit *, uint32_t block);
+/* ... if it has none. */
 bool barrier_divergent(const struct unit *, uint32_t block);
-/* No, but only if the program has no data race (ASSUME_RACE_FREE). */
+/* It may only if there is a data race (not so: ASSUME_RACE_FREE). */
 bool barrier_assumed_together(const struct unit *, uint32_t block);
 /* The block ends in an exit under a guard that some threads of the CTA may have and others not. */
 bool barrier_some_leave(struct unit *, uint32_t block);

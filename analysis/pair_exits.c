@@ -93,6 +93,15 @@ static void take_all(struct region *g, uint32_t from)
 		walk_region(g, from, NONE);
 }
 
+/* The region is what a block leads to, not beyond `end`. */
+static void take_until(struct region *g, uint32_t from, uint32_t end)
+{
+	if (end == NONE)
+		take_all(g, from);
+	else
+		walk_region(g, from, end);
+}
+
 /* Whether some way from one of the arms of a branch comes to an exit or a barrier before the arms
  * meet: else no exit of one arm is parted from a barrier of another. */
 static bool parts_sites(struct region *g, const struct block *branch)
@@ -234,9 +243,11 @@ static uint64_t arm_count(struct region *g, const struct block *branch, uint32_t
 	return there;
 }
 
-/* Threads that took one arm may be barriers ahead of those of another for good. */
+/* Threads that took one arm may be barriers ahead of those of another for good; not where the arms never meet. */
 static bool arms_part_for_good(struct region *g, const struct block *branch)
 {
+	if (branch->ipdom == NONE)
+		return false;
 	uint64_t first = arm_count(g, branch, 0);
 	bool alike = first != COUNT_VARIES;
 
@@ -268,13 +279,13 @@ static void pair_arm(struct pairing *p, struct region *g, const struct block *bl
 	take_all(g, block->succ.v[arm]);
 	if (!mark_exits(p, g, marks, 1))
 		return;
-	walk_region(g, block->succ.v[arm], block->ipdom);
+	take_until(g, block->succ.v[arm], block->ipdom);
 	bool before = mark_exits(p, g, marks, 2);
 
 	for (uint32_t i = 0; i < block->succ.n; i++) {
 		if (i == arm)
 			continue;
-		walk_region(g, block->succ.v[i], block->ipdom);
+		take_until(g, block->succ.v[i], block->ipdom);
 		pair_with_region(p, g, marks, 1);
 		if (!before && !for_good)
 			continue;
