@@ -10,41 +10,7 @@
  * often: see value_quiet.c. They have not behind a barrier of all threads that only one way of a
  * differing branch runs into before the ways meet.
  */
-#include "analysis/value_private.h"
-
-#include "base/bits.h"
-
-struct divergence {
-	struct values *vs;
-	struct arena *arena; /* of what goes when the result is there */
-	bool *varies; /* by node: the result */
-	bool race_free;
-	const bool *sources; /* by node: is one; race_free: without that, which makes none of another */
-	struct ids later;    /* nodes to look at again when more differs */
-	struct bits skewed; /* by block: threads here may have met unequally often; race_free only */
-	bool *meets;	    /* by block: holds a barrier of all threads */
-	uint32_t *walk;	    /* stack of skew() */
-	uint32_t *stack, depth;
-	uint32_t *branch_of;   /* by node: first test of it that ends a block, or NONE: twice the block, */
-	uint32_t *next_branch; /* by test;                     and one more for the index of brx.idx */
-	uint32_t *first_phi;   /* by block: first phi node, or NONE */
-	uint32_t *next_phi;    /* by node */
-	uint32_t *label;       /* by block, valid where stamp is current: an arm of the branch, or a
-				  join below it */
-	uint32_t *stamp, now;
-	uint32_t *walked;    /* by block: a way goes on through it, where this is `now' */
-	struct bits pending; /* by block */
-	uint32_t npending;
-	uint64_t steps;
-};
-
-static void add(struct divergence *d, uint32_t node)
-{
-	if (d->varies[node])
-		return;
-	d->varies[node] = true;
-	d->stack[d->depth++] = node;
-}
+#include "analysis/value_divergence.h"
 
 static bool special_varies(uint8_t special)
 {
@@ -169,157 +135,20 @@ static bool is_loaded(const struct divergence *d, uint32_t node)
 	       vs->fn->insns[vs->ssa.nodes[node].insn].op == OP_ld;
 }
 
-static void phis_differ(struct divergence *d, uint32_t block)
-{
-	for (uint32_t phi = d->first_phi[block]; phi != NONE; phi = d->next_phi[phi])
-		add(d, phi);
-}
-
-static void reach_block(struct divergence *d, uint32_t to, uint32_t label)
-{
-	if (d->stamp[to] != d->now) {
-		d->stamp[to] = d->now;
-		d->label[to] = label;
-	} else if (d->label[to] != label && d->label[to] != to) {
-		d->label[to] = to;
-		phis_differ(d, to);
-	} else {
-		return;
-	}
-	if (!bits_has(d->pending, to)) {
-		bits_set(d->pending, to);
-		d->npending++;
-	}
-}
-
-static bool in_loop(const struct cfg *cfg, uint32_t block, uint32_t head)
-{
-	for (uint32_t h = cfg->blocks[block].loop_head; h != NONE; h = cfg->blocks[h].outer_head)
-		if (h == head)
-			return true;
-	return false;
-}
-
-/* Threads may leave a loop in different rounds: what its head carries then differs behind it. */
-static void leave_loops(struct divergence *d, uint32_t from, uint32_t to)
-{
-	const struct cfg *cfg = d->vs->cfg;
-
-	for (uint32_t h = cfg->blocks[from].loop_head; h != NONE; h = cfg->blocks[h].outer_head) {
-		if (in_loop(cfg, to, h))
-			return;
-		phis_differ(d, h);
-	}
-}
-
-/* From here on threads may have met unequally often. */
-static void skew(struct divergence *d, uint32_t block)
-{
-	const struct cfg *cfg = d->vs->cfg;
-	uint32_t depth = 0;
-
-	if (!d->race_free || !d->meets[block] || bits_has(d->skewed, block))
-		return;
-	bits_set(d->skewed, block);
-	d->walk[depth++] = block;
-	while (depth) {
-		const struct block *b = &cfg->blocks[d->walk[--depth]];
-
-		for (uint32_t i = 0; i < b->succ.n; i++) {
-			if (bits_has(d->skewed, b->succ.v[i]))
-				continue;
-			bits_set(d->skewed, b->succ.v[i]);
-			d->walk[depth++] = b->succ.v[i];
-		}
-	}
-}
-
-/* What a loop carries from the walked ways into its head, but for what they leave as it is. */
-static void carry_differs(struct divergence *d, uint32_t head)
-{
-	const struct values *vs = d->vs;
-	const struct block *b = &vs->cfg->blocks[head];
-
-	for (uint32_t phi = d->first_phi[head]; phi != NONE; phi = d->next_phi[phi])
-		for (uint32_t i = 0; i < b->pred.n; i++)
-			if (d->walked[b->pred.v[i]] == d->now &&
-				vs->ssa.inputs[vs->ssa.nodes[phi].input + i] != phi)
-				add(d, phi);
-}
-
-/* One way has come to the branch again, through all of its block: what the loops on it carry is then a
- * round ahead of what another way takes along. */
-static void come_again(struct divergence *d, uint32_t block)
-{
-	const struct cfg *cfg = d->vs->cfg;
-
-	for (uint32_t h = cfg->blocks[block].loop_head; h != NONE; h = cfg->blocks[h].outer_head)
-		if (d->stamp[h] == d->now)
-			carry_differs(d, h);
-}
-
-/* Finds where the ways of a branch meet: each arm carries its label, two labels make a join. */
-static void split_at(struct divergence *d, uint32_t block)
-{
-	const struct cfg *cfg = d->vs->cfg;
-	const struct block *b = &cfg->blocks[block];
-	uint32_t least = NONE;
-	bool arrived = false; /* one way is where all meet, or back at the branch */
-
-	d->walked[block] = ++d->now;
-	for (uint32_t i = 0; i < b->succ.n; i++) {
-		leave_loops(d, block, b->succ.v[i]);
-		/* no block's number: an arm that leads straight to the join is no join itself */
-		reach_block(d, b->succ.v[i], cfg->n + b->succ.v[i]);
-	}
-	while (d->npending) {
-		uint32_t x = bits_next(d->pending, least == NONE ? 0 : least);
-
-		if (x == NONE)
-			x = bits_next(d->pending, 0);
-		bits_clear(d->pending, x);
-		d->npending--;
-		d->steps++;
-		least = x;
-		if (x == block)
-			skew(d, x);
-		if (x == b->ipdom || x == block) {
-			arrived = true;
-			continue;
-		}
-		if (d->npending == 0 && !arrived)
-			continue; /* all ways are together again, or one only goes on */
-		skew(d, x);
-		const struct block *from = &cfg->blocks[x];
-
-		d->walked[x] = d->now;
-		for (uint32_t i = 0; i < from->succ.n; i++) {
-			reach_block(d, from->succ.v[i], d->label[x]);
-			least = from->succ.v[i] < least ? from->succ.v[i] : least;
-		}
-	}
-	if (d->stamp[block] == d->now)
-		come_again(d, block);
-}
-
 static void init(struct divergence *d)
 {
 	struct values *vs = d->vs;
 	uint32_t nb = vs->cfg->n;
+	bool *loud = ARENA_NEW(d->arena, bool, nb + 1);
 
 	d->varies = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
 	d->skewed = bits_new(d->arena, nb + 1);
 	d->meets = ARENA_NEW(d->arena, bool, nb + 1);
-	d->walk = ARENA_NEW(d->arena, uint32_t, nb + 1);
 	d->stack = ARENA_NEW(d->arena, uint32_t, vs->nsolved + 1);
 	d->branch_of = ARENA_NEW(d->arena, uint32_t, vs->nsolved + 1);
 	d->next_phi = ARENA_NEW(d->arena, uint32_t, vs->nsolved + 1);
 	d->next_branch = ARENA_NEW(d->arena, uint32_t, 2 * nb + 1);
 	d->first_phi = ARENA_NEW(d->arena, uint32_t, nb + 1);
-	d->label = ARENA_NEW(d->arena, uint32_t, nb + 1);
-	d->stamp = ARENA_NEW(d->arena, uint32_t, nb + 1);
-	d->walked = ARENA_NEW(d->arena, uint32_t, nb + 1);
-	d->pending = bits_new(d->arena, nb + 1);
 	for (uint32_t b = 0; b < nb; b++)
 		d->first_phi[b] = NONE;
 	for (uint32_t i = 0; d->race_free && i < vs->fn->ninsns; i++)
@@ -329,11 +158,15 @@ static void init(struct divergence *d)
 		const struct node *n = &vs->ssa.nodes[i];
 
 		d->branch_of[i] = NONE;
+		if (is_loaded(d, i))
+			loud[vs->cfg->block_of[n->insn]] = true;
 		if (n->kind != NODE_PHI)
 			continue;
+		loud[n->block] = true;
 		d->next_phi[i] = d->first_phi[n->block];
 		d->first_phi[n->block] = i;
 	}
+	divergence_prepare(d, loud);
 }
 
 
@@ -354,9 +187,9 @@ static void flow_on(struct divergence *d, uint32_t node)
 	struct values *vs = d->vs;
 
 	for (uint32_t u = vs->user_at[node]; u < vs->user_at[node + 1]; u++)
-		add(d, vs->users[u]);
+		divergence_add(d, vs->users[u]);
 	for (uint32_t test = d->branch_of[node]; test != NONE; test = d->next_branch[test])
-		split_at(d, test / 2);
+		divergence_split(d, test / 2);
 }
 
 /* Guarded definitions and, if there are no races, loads that were sources. */
@@ -385,7 +218,7 @@ static void add_dependent(struct divergence *d)
 
 		if (vs->meeting[i] && vs->fn->insns[i].guard != NONE &&
 			(g == NONE || g >= vs->nsolved || d->varies[g]))
-			skew(d, vs->cfg->block_of[i]);
+			divergence_skew(d, vs->cfg->block_of[i]);
 	}
 	for (uint32_t k = 0; k < d->later.n; k++) {
 		uint32_t i = d->later.v[k];
@@ -394,7 +227,7 @@ static void add_dependent(struct divergence *d)
 
 		if ((g != NONE && (g >= vs->nsolved || d->varies[g])) ||
 			(is_loaded(d, i) && is_source(d, i)))
-			add(d, i);
+			divergence_add(d, i);
 	}
 }
 
@@ -455,10 +288,10 @@ static bool *find_varying(struct divergence d)
 	d.later = find_later(&d);
 	for (uint32_t i = 0; i < vs->nsolved; i++)
 		if (d.sources[i] && (!is_loaded(&d, i) || is_source(&d, i)))
-			add(&d, i);
+			divergence_add(&d, i);
 	for (uint32_t b = 0; b < vs->cfg->n; b++)
 		if (value_parts_unseen(vs->cfg, b))
-			split_at(&d, b);
+			divergence_split(&d, b);
 	spread(&d);
 	arena_end(&stage);
 	return d.varies;
