@@ -185,26 +185,46 @@ struct value descriptor_or(struct values *vs, const struct value *v, const struc
 	return range_top(64);
 }
 
+/* An address of which bits 4 to 17 are cut to `kept` (bits 0 to 13), which has all from bit m on. */
+static struct value start_cut(struct values *vs, const struct value *start, uint64_t kept, uint32_t m)
+{
+	const int64_t unit = INT64_C(16) << m;
+	int64_t rest = (start->lo % unit + unit) % unit;
+	struct value v = *start;
+
+	v.lo -= rest;
+	v.hi -= rest;
+	if (range_trailing_zeros(&v) < 4 + m) { /* who knows which bits go */
+		v = *start;
+		v.lo -= unit - 1;
+		v.stride = 1;
+		return v;
+	}
+	if (value_alignment_assumed(vs, &v, 4 + m))
+		v.assumptions |= ASSUME_ALIGNED_TMA;
+	/* all starts have the same rest: compilers leave out of a mask what is 0 in it */
+	rest = (rest >> 4 & (int64_t)kept) << 4;
+	v.lo += rest;
+	v.hi += rest;
+	return v;
+}
+
 struct value descriptor_and(struct values *vs, const struct value *v, uint64_t mask)
 {
 	struct descriptor_kind kind = kind_of(vs, v);
-
 	uint64_t low = mask & START_MASK;
-	uint32_t k = low ? (uint32_t)__builtin_ctzll(low) : 14;
 	struct value moved = *v;
+	uint32_t m = 14;
 
-	if (k > 10 || low != (START_MASK & ~((UINT64_C(1) << k) - 1)))
+	while (m && low >> (m - 1) & 1)
+		m--;
+	if (m > 10)
 		return range_top(64);
-	if (k) { /* the start goes down to a multiple of 16 * 2^k, where it is none already */
+	if (m) {
 		moved.base = kind.base;
 		moved.aux = kind.aux;
 		moved.id = kind.id;
-		if (range_trailing_zeros(&moved) < 4 + k) {
-			moved.lo -= (INT64_C(16) << k) - 1;
-			moved.stride = 1;
-		} else if (value_alignment_assumed(vs, &moved, 4 + k)) {
-			moved.assumptions |= ASSUME_ALIGNED_TMA;
-		}
+		moved = start_cut(vs, &moved, low, m);
 		v = &moved;
 	}
 	kind.high &= mask;
