@@ -4,6 +4,7 @@
  * and why. Invariant: `may` is false only if no pair of concrete addresses of the two sets meets,
  * or if the named assumptions say so; whatever is unknown may touch.
  */
+#include "analysis/linear.h"
 #include "analysis/swizzled.h"
 #include "analysis/value_private.h"
 
@@ -224,6 +225,10 @@ static struct overlap in_one_variable(const struct values *vs, const struct acce
 	if (o.may && swizzled_apart(vs, g, a, &o.assumptions)) {
 		o.may = false;
 		o.reason = "other chunks of swizzled rows";
+	}
+	if (o.may && linear_apart(vs, g, &q, y.size, &o.assumptions)) {
+		o.may = false;
+		o.reason = "other places of the stages";
 	}
 	if (!o.may)
 		o.assumptions |= x.assumptions | y.assumptions | g->extent_assumptions |

@@ -151,21 +151,24 @@ static uint64_t possible_bits(const struct values *vs, const struct operand *o, 
 	}
 }
 
-/* The two sources of an or or xor certainly have no bit in common: then it is their sum. */
+bool value_fields_apart(
+	const struct values *vs, const struct insn *insn, uint32_t bits, uint32_t *assumptions)
+{
+	const uint32_t depth = 5;
+	uint64_t x = possible_bits(vs, insn_source(vs->fn, insn, 0), bits, depth, assumptions);
+
+	return !(x & possible_bits(vs, insn_source(vs->fn, insn, 1), bits, depth, assumptions));
+}
+
+/* Fields that are put together are a sum. */
 static bool sum_of_fields(const struct operation *op, const struct value *a, const struct value *b,
 	struct value *out)
 {
-	const struct values *vs = op->e.values;
-	const uint32_t depth = 5;
 	uint32_t used = 0;
 
 	if ((op->insn->op != OP_or && op->insn->op != OP_xor) || a->base != BASE_NUMBER ||
-		b->base != BASE_NUMBER || a->lo == a->hi || b->lo == b->hi)
-		return false;
-	uint64_t x = possible_bits(
-		vs, insn_source(vs->fn, op->insn, 0), op->type.bits, depth, &used);
-
-	if (x & possible_bits(vs, insn_source(vs->fn, op->insn, 1), op->type.bits, depth, &used))
+		b->base != BASE_NUMBER || a->lo == a->hi || b->lo == b->hi ||
+		!value_fields_apart(op->e.values, op->insn, op->type.bits, &used))
 		return false;
 	*out = range_add(a, b, op->type.bits);
 	out->assumptions |= used;

@@ -182,6 +182,7 @@ struct values {
 	struct residues *residues[RESIDUES_LISTS]; /* see residues.c */
 	struct footprint *footprints[RESIDUES_LISTS]; /* see swizzled.c */
 	struct kstep *ksteps[RESIDUES_LISTS];
+	struct linear *linears[RESIDUES_LISTS]; /* see linear.c */
 	uint32_t nplaces;      /* kept by footprints */
 	uint32_t nresidues;
 	uint32_t cuts;	       /* evaluations that ended for want of depth or fuel so far */
@@ -285,6 +286,9 @@ struct value descriptor_pack(
 	struct values *, const struct value *low, const struct value *high, uint32_t half);
 struct value descriptor_half(struct values *, const struct value *, bool high);
 struct value descriptor_join(struct values *, const struct value *, const struct value *);
+
+/* value_bits.c: the two sources of an or or xor certainly have no bit in common: then it is their sum. */
+bool value_fields_apart(const struct values *, const struct insn *, uint32_t bits, uint32_t *assumptions);
 
 /* value_context.c */
 void context_find_controls(struct values *);
