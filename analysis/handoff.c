@@ -359,6 +359,9 @@ static void finish(struct pairing *p, struct arena *arena)
 	struct handoffs *h = p->h;
 	uint32_t *nfrom = ARENA_NEW(p->unit->arena, uint32_t, h->n);
 	uint32_t **from = ARENA_NEW(p->unit->arena, uint32_t *, h->n);
+	struct pair_arms arms;
+
+	pair_find_arms(p, &arms);
 
 	h->to = ARENA_NEW(arena, struct ids, h->n);
 	h->from = ARENA_NEW(arena, struct ids, h->n);
@@ -369,7 +372,8 @@ static void finish(struct pairing *p, struct arena *arena)
 			uint32_t a = p->to[r].v[i];
 
 			if (through_barrier(&h->sites[r], &h->sites[a]) ||
-				too_late(&h->sites[r], &h->sites[a]))
+				too_late(&h->sites[r], &h->sites[a]) ||
+				pair_in_other_arms(p, &arms, &h->sites[r], &h->sites[a]))
 				continue;
 			p->to[r].v[kept++] = a;
 			nfrom[a]++;

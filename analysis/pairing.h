@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work in progress of handoff_pair(), shared by handoff.c, pair_barriers.c, barrier_uses.c, pair_mbarriers.c, pair_exits.c and phases.c;
+/* Work in progress of handoff_pair(), shared by handoff.c, pair_arms.c, pair_barriers.c, barrier_uses.c, pair_mbarriers.c, pair_exits.c and phases.c;
  * nothing else includes it. */
 #pragma once
 
@@ -49,5 +49,14 @@ void barriers_part_uses(struct pairing *, struct barriers *);
 void pair_mbarriers(struct pairing *);
 /* Threads that leave early count as arrived at the barriers of all threads. */
 void pair_exits(struct pairing *);
+/* Branches that each CTA takes one way only: the blocks to which they lead (pair_arms.c). */
+#define PAIR_ARMS_MAX 16
+struct pair_arms {
+	uint32_t v[PAIR_ARMS_MAX][2], n;
+};
+
+void pair_find_arms(const struct pairing *, struct pair_arms *);
+bool pair_in_other_arms(const struct pairing *, const struct pair_arms *, const struct sync_site *release,
+	const struct sync_site *acquire);
 /* Fills min_phase and max_phase of every site. */
 void pair_phases(struct pairing *);
