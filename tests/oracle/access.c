@@ -56,12 +56,17 @@ static int sent_to(const struct thread *t, enum mask mask, struct spot *out, int
 	return mask == MASK_BOTH ? 2 * n : n;
 }
 
+static int box_bytes(const struct run *r, int dimensions)
+{
+	return r->map[MAP_ELEMENT] * r->map[0] * (dimensions > 1 ? r->map[1] : 1);
+}
+
 static int pieces_of(const struct run *r, const struct thread *t, const struct place *p, struct spot *out)
 {
 	int at = offset_of(t, p, t->tid % 32), n = 0;
 	switch (p->shape) {
 	case SHAPE_PLAIN:
-		out[n++] = spot_at(t, p, at, p->size);
+		out[n++] = spot_at(t, p, at, p->by_map ? box_bytes(r, p->by_map) : p->size);
 		break;
 	case SHAPE_ROWS: /* of the two lanes that stand for the warp */
 		for (int lane = 0; lane < 2; lane++)

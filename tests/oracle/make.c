@@ -208,7 +208,9 @@ static void put_head(struct maker *m)
 		n, n, n);
 	put(m, "\t.param .u64 .ptr .global %s_out2, .param .u32 %s_n, .param .u32 %s_flags,", n, n,
 		n);
-	put(m, "\t.param .align 64 .b8 %s_map[128])", n);
+	put(m, "\t.param .align 64 .b8 %s_map[128]%s", n, m->built ? "," : ")");
+	if (m->built)
+		put(m, "\t.param .u64 .ptr .global %s_built)", n);
 	put(m, "%s %d, 1, 1", below(m, 2) ? ".reqntid" : ".maxntid", 32 * m->p->warps);
 	if (m->cluster)
 		put(m, ".reqnctapercluster 2, 1, 1");
@@ -389,6 +391,20 @@ static void make_segments(struct maker *m)
 			chance(m, 30) ? make_unrolled(m, &who) : make_stages(m, &who);
 			continue;
 		}
+		if (m->built && !m->left && (i == 0 || chance(m, 50))) {
+			bool around = chance(m, 50);
+			struct loop l = {0};
+			if (i == 0)
+				declare_map(m);
+			if (around)
+				l = loop_begin(m);
+			who.in_loop = around;
+			make_built_map(m, &who);
+			who.in_loop = false;
+			if (around)
+				loop_end(m, &l);
+			continue;
+		}
 		if (m->left)
 			who = (struct who){.warps = m->group && m->p->warps == 5 ? 0xf : 1,
 				.whole_warps = true,
@@ -424,6 +440,7 @@ void program_make(struct program *p, uint64_t seed)
 	m.arrivals = kind >= 42 && kind < 57;
 	m.staged = kind >= 28 && kind < 42;
 	m.hints = chance(&m, 8);
+	m.built = kind >= 57 && (seed * UINT64_C(0xd1342543de82ef95) >> 32) % 100 < 12;
 	p->warps = m.group ? 4 + below(&m, 2) : 1 + below(&m, m.cluster ? 2 : 3);
 	if ((m.arrivals || m.staged) && !m.group)
 		p->warps = 2 + below(&m, 3);

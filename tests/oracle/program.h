@@ -98,6 +98,8 @@ enum op {
 	OP_MB_COPIES, /* cp.async.mbarrier.arrive */
 	OP_MB_WAIT,
 	OP_MB_ASK, /* a wait that goes on whatever the answer */
+	OP_MAP_FIELD, /* of the template of a tensor map, `value', becomes amounts[] */
+	OP_MAP_COPY,  /* the template becomes the map */
 	OP_LEAVE, /* a number for others: `value' in place `barrier' */
 	OP_TAKE,  /* the one that is there */
 };
@@ -110,6 +112,9 @@ enum { SPACE_SHARED = 1, SPACE_CLUSTER = 2, SPACE_GLOBAL = 4 };
  * tensor map names, and in a callee whatever its parameter points to.
  */
 enum { VAR_TILE, VAR_OTHER, VAR_POOL, VAR_GLOBAL, VAR_MAP, VAR_ARG };
+
+/* Fields of a built map: elements of each dimension, bytes of one. */
+enum { MAP_ELEMENT = 2, MAP_FIELDS };
 
 enum shape {
 	SHAPE_PLAIN,
@@ -137,6 +142,7 @@ struct place {
 	enum mapped mapped;
 	enum mask mask; /* of a multicast */
 	bool peer, at_edge;
+	int by_map; /* not 0: as long as the box of the built map, in so many dimensions */
 };
 
 enum parity {
@@ -192,6 +198,7 @@ enum feature {
 	FEATURE_MASK,
 	FEATURE_UNROLLED,
 	FEATURE_LEFT,
+	FEATURE_BOX,
 	NFEATURES
 };
 
@@ -211,6 +218,8 @@ struct step {
 	bool peer;	 /* the mbarrier of the other CTA */
 	bool by_stage;	 /* the mbarrier next to it in every second iteration */
 	int count;	 /* of a call: iterations; NONE: one less than the caller's */
+	int amounts[2];	 /* by a parameter, or by the round */
+	bool by_loop;
 	int result;	 /* of a call: value register, or NONE */
 	bool neutral;	 /* a hint says that it touches nothing */
 	bool as_async;	 /* a hint says that it is an async access */

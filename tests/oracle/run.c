@@ -229,6 +229,12 @@ static bool do_control(struct run *r, struct thread *t, const struct step *s)
 	case OP_LOOP_NEXT:
 		t->loop[s->depth]++;
 		break;
+	case OP_MAP_FIELD:
+		r->template[s->value] = s->amounts[s->by_loop ? t->loop[s->depth] & 1 : r->flags >> 1 & 1];
+		break;
+	case OP_MAP_COPY:
+		memcpy(r->map, r->template, sizeof(r->map));
+		break;
 	case OP_LEAVE:
 		r->numbers[t->cta][s->barrier] = s->value;
 		break;
@@ -342,6 +348,8 @@ static void run_reset(struct run *r, const struct program *p, int n, int flags, 
 	r->nthreads = 2 * p->warps * p->ctas;
 	r->nevents = r->steps = r->nhits = 0;
 	r->too_long = false;
+	for (int i = 0; i < MAP_FIELDS; i++) /* before it is built it is another one */
+		r->map[i] = i == MAP_ELEMENT ? 4 : 64;
 	for (int i = 0; i < r->nthreads; i++) {
 		struct thread *t = &r->threads[i];
 		t->cta = i / (2 * p->warps);

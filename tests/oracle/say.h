@@ -36,6 +36,8 @@ struct maker {
 	int nmbarriers, threads[NMBARRIERS];
 	int fence_odds, peer_odds; /* per cent: a fence before a release, an access to the peer */
 	bool loaded, left;
+	bool built; /* there is a map that the kernel builds */
+	int map_base; /* where its copies go to or come from in their variables */
 	bool arrivals, staged; /* begins with make_arrivals(), make_stages() */
 	bool swizzles, edges; /* many accesses are in swizzled rows, at edges of ranges */
 	bool cluster, group, hints, hinted, in_callee, keep_pool;
@@ -155,6 +157,12 @@ void make_cluster_segment(struct maker *m, const struct who *who);
 /* ---- stages.c ---- */
 
 void make_stages(struct maker *m, const struct who *who);
+
+/* ---- maps.c ---- */
+
+/* Once for a kernel, before the first of the others. */
+void declare_map(struct maker *m);
+void make_built_map(struct maker *m, const struct who *who);
 
 /* ---- unrolled.c ---- */
 

@@ -85,6 +85,7 @@ struct run {
 	struct barrier mbs[MAX_CTAS][NMBARRIERS], cluster;
 	struct facts left[MAX_CTAS];       /* of the threads that have left */
 	int numbers[MAX_CTAS][NMBARRIERS]; /* left for others */
+	int template[MAP_FIELDS], map[MAP_FIELDS]; /* of the one CTA of such a program */
 	struct event events[MAX_EVENTS];
 	int nevents, steps;
 	struct hit hits[MAX_HITS];

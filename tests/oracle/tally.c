@@ -39,6 +39,7 @@ const char *const feature_names[NFEATURES] = {
 	[FEATURE_MASK] = "multicast by a mask",
 	[FEATURE_UNROLLED] = "stages written out",
 	[FEATURE_LEFT] = "some have left",
+	[FEATURE_BOX] = "box of a built map",
 	[FEATURE_EDGE] = "at an edge of a range",
 };
 
