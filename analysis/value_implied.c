@@ -140,7 +140,7 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 			out->hi = c->hi - k;
 			return true;
 		}
-		if (c->bits >= 63)
+		if (c->bits >= 63 || !fits(c->lo, c->hi, c->bits, c->is_signed))
 			return false;
 		/* an addition turns all numbers of the type by as much: what comes out in one piece is as long */
 		out->lo = wrapped(c->lo - k, c->bits, c->is_signed);
