@@ -19,6 +19,8 @@ struct own_stages *own_stages_find(const struct flow_setup *);
 void own_stages_hold_back(struct own_stages *, uint32_t site, bool foreign, struct bits set, uint32_t *assumptions);
 /* stage_wait.c: the mbarrier whose wait is over whenever control comes to an instruction; false: there is none. */
 bool stage_wait_before(const struct flow_setup *, uint32_t insn, struct stage_place *, uint32_t *wait);
+/* Some way leads from behind one instruction to another one. */
+bool stage_comes_to(const struct unit *, uint32_t from, uint32_t to);
 /* Control comes from the wait to the instruction only where it has said that it is not over yet. */
 bool stage_wait_refused(const struct flow_setup *, uint32_t wait, uint32_t insn);
 /* Between two runs of the instruction that wait, or another one on its object, is passed, unless nothing is acquired. */
@@ -33,7 +35,7 @@ struct bits own_stage_left(const struct flow_setup *, uint32_t access, uint32_t 
 struct bits own_stage_arrives_behind(const struct flow_setup *, uint32_t insn);
 struct stage_parities { /* by site: the latest answer */
 	struct stage_parity {
-		bool asked, alternates;
+		bool asked, alternates, before_first;
 		uint32_t head, stage;
 	} *of;
 };
@@ -45,6 +47,10 @@ bool stage_needs_those_behind(const struct flow_setup *, uint32_t wait, uint32_t
 /* stage_parity.c: in the loop around the wait and what stands behind it, who comes to an mbarrier again waits for another
  * phase than before, as far as that can be worked out. `number`: the register of the stage; NONE. */
 bool stage_parity_alternates(const struct flow_setup *, uint32_t wait, uint32_t insn, uint32_t number,
+	struct stage_parities *);
+/* The same: the first wait on each mbarrier is, for certain, for the phase before its first one, which is over at once; so the
+ * others are late by a phase. */
+bool stage_parity_before_first(const struct flow_setup *, uint32_t wait, uint32_t insn, uint32_t number,
 	struct stage_parities *);
 /* The same: the wait that is the first one waits for a phase that somebody has arrived in, for certain. */
 bool stage_parity_starts(const struct flow_setup *, uint32_t wait, uint32_t insn);

@@ -252,7 +252,7 @@ static uint64_t arrivals_at(const struct unit *unit, uint32_t insn)
 
 /* ---- the count ---- */
 
-static bool comes_to(const struct unit *unit, uint32_t from, uint32_t to)
+bool stage_comes_to(const struct unit *unit, uint32_t from, uint32_t to)
 {
 	const struct cfg *cfg = &unit->cfg;
 	uint32_t n = 0, target = cfg->block_of[to], *todo = ARENA_NEW(unit->arena, uint32_t, cfg->n + 1);
@@ -278,7 +278,7 @@ static bool stays_as_it_is(const struct counting *c, uint32_t insn)
 	uint8_t sync = c->unit->effects[insn]->sync;
 
 	if (sync == SYNC_MBAR_INIT || sync == SYNC_MBAR_INVAL)
-		return !comes_to(c->unit, c->wait, insn) || !comes_to(c->unit, insn, c->wait);
+		return !stage_comes_to(c->unit, c->wait, insn) || !stage_comes_to(c->unit, insn, c->wait);
 	return sync != SYNC_MBAR_ARRIVE || !insn_has(&c->unit->fn->insns[insn], MOD_arrive_drop);
 }
 

@@ -169,7 +169,8 @@ static enum step look_at(const struct search *w, uint32_t insn, const struct poi
 	case SYNC_MBAR_WAIT:
 		if (!(p->over & bit_of(w, insn)) || !number_at(w, insn, &w->ring->full, &its, &of_ring) ||
 			((its.node != NONE || its.lo == its.hi) &&
-				!stage_parity_alternates(w->s, insn, w->access, its.node, w->ring->parities)))
+				(!stage_parity_alternates(w->s, insn, w->access, its.node, w->ring->parities) ||
+					stage_parity_before_first(w->s, insn, w->access, its.node, w->ring->parities))))
 			return STEP_ON;
 		/* which of several stages the access is to is not known: no more is that of the wait */
 		return are_same(&mine, &its) || (!w->ring->exact && its.lo != its.hi) ? STEP_HELD : STEP_ON;

@@ -248,7 +248,7 @@ static bool add_visit(const struct flow_setup *s, struct visits *visits, const s
 	return true;
 }
 
-/* In a loop, or (NONE) in all of a function. */
+/* In a loop, or (NONE) all that may come before. */
 static bool find_visits(const struct flow_setup *s, uint32_t wait, uint32_t head, struct visits *visits)
 {
 	const struct values *vs = s->unit->values;
@@ -262,7 +262,9 @@ static bool find_visits(const struct flow_setup *s, uint32_t wait, uint32_t head
 		const struct sync_site *site = &s->handoffs.sites[k];
 		struct visit more = {.insn = site->insn};
 
-		if (site->kind != SYNC_MBAR_WAIT || (head != NONE && !trips_in_loop(vs->cfg, site->block, head)) ||
+		if (site->kind != SYNC_MBAR_WAIT ||
+			(head != NONE ? !trips_in_loop(vs->cfg, site->block, head)
+				      : site->insn != wait && !stage_comes_to(s->unit, site->insn, wait)) ||
 			!stage_object_at(s->unit, site->insn, &place) || !stage_same_base(&place, &ours))
 			continue;
 		more.parity = insn_source(vs->fn, &vs->fn->insns[site->insn], 1);
@@ -373,7 +375,60 @@ static bool find_alternates(const struct flow_setup *s, uint32_t wait, uint32_t 
 	return !stays(vs, node, r.head); /* in whatever order, the same phase for all stages */
 }
 
-bool stage_parity_alternates(const struct flow_setup *s, uint32_t wait, uint32_t insn, uint32_t stage,
+/* Somebody waits on such mbarriers in front of the loop. */
+static bool waits_before(const struct flow_setup *s, uint32_t wait, uint32_t head)
+{
+	struct stage_place ours, place;
+
+	for (uint32_t k = 0; k < s->handoffs.n && stage_object_at(s->unit, wait, &ours); k++) {
+		const struct sync_site *site = &s->handoffs.sites[k];
+
+		if (site->kind == SYNC_MBAR_WAIT && !trips_in_loop(&s->unit->cfg, site->block, head) &&
+			stage_object_at(s->unit, site->insn, &place) && stage_same_base(&place, &ours) &&
+			stage_comes_to(s->unit, site->insn, wait))
+			return true;
+	}
+	return false;
+}
+
+/* The outermost of the loops around the wait that go on to another phase or stage; NONE. */
+static uint32_t outermost(const struct values *vs, uint32_t node, uint32_t stage, uint32_t head)
+{
+	uint32_t out = NONE;
+
+	for (; head != NONE; head = vs->cfg->blocks[head].outer_head)
+		if (!stays(vs, node, head) || !stays(vs, stage, head))
+			out = head;
+	return out;
+}
+
+static bool find_before_first(const struct flow_setup *s, uint32_t wait, uint32_t head, uint32_t stage)
+{
+	const struct values *vs = s->unit->values;
+	struct visits visits = {.n = 0};
+	struct rounds_of r = {.vs = vs};
+	uint32_t node, first = 0, ours = 0;
+	uint64_t parity;
+	int64_t c;
+
+	if (!insn_has(&vs->fn->insns[wait], MOD_parity))
+		return false;
+	node = trips_plain_node(vs, insn_source(vs->fn, &vs->fn->insns[wait], 1));
+	r.head = node == NONE && stage == NONE ? head : outermost(vs, node, stage, head);
+	if ((r.head != NONE && waits_before(s, wait, r.head)) || !find_visits(s, wait, r.head, &visits))
+		return false;
+	while (visits.v[ours].insn != visits.ours)
+		ours++;
+	while (!is_same_stage(&visits.v[first], &visits.v[ours]))
+		first++;
+	node = trips_plain_node(vs, visits.v[first].parity);
+	if (trips_constant_of(vs, visits.v[first].parity, &c))
+		return c & 1;
+	r.given = (struct thread_given){phi_holds, &r};
+	return node != NONE && number(&r, node, &parity) && !r.guessed && parity & 1;
+}
+
+static struct stage_parity *parity_kept(const struct flow_setup *s, uint32_t wait, uint32_t insn, uint32_t stage,
 	struct stage_parities *kept)
 {
 	const struct cfg *cfg = &s->unit->cfg;
@@ -384,8 +439,21 @@ bool stage_parity_alternates(const struct flow_setup *s, uint32_t wait, uint32_t
 		kept->of = ARENA_NEW(s->unit->arena, struct stage_parity, s->handoffs.n + 1);
 	answer = &kept->of[s->handoffs.site_of[wait]];
 	if (!answer->asked || answer->head != head || answer->stage != stage)
-		*answer = (struct stage_parity){true, find_alternates(s, wait, head, stage), head, stage};
-	return answer->alternates;
+		*answer = (struct stage_parity){true, find_alternates(s, wait, head, stage),
+			find_before_first(s, wait, head, stage), head, stage};
+	return answer;
+}
+
+bool stage_parity_alternates(const struct flow_setup *s, uint32_t wait, uint32_t insn, uint32_t stage,
+	struct stage_parities *kept)
+{
+	return parity_kept(s, wait, insn, stage, kept)->alternates;
+}
+
+bool stage_parity_before_first(const struct flow_setup *s, uint32_t wait, uint32_t insn, uint32_t stage,
+	struct stage_parities *kept)
+{
+	return parity_kept(s, wait, insn, stage, kept)->before_first;
 }
 
 bool stage_parity_starts(const struct flow_setup *s, uint32_t wait, uint32_t insn)
