@@ -7,6 +7,7 @@
 
 #include "analysis/extent_matrix.h"
 #include "analysis/neighbours.h"
+#include "analysis/stages.h"
 
 #define ANY_BYTES UINT64_MAX
 
@@ -139,6 +140,38 @@ static void limit_by_neighbours(struct extents *x, struct extent *e, uint32_t in
 	e->has_ceiling = neighbours_ceiling(x->neighbours, insn, &e->address, &e->ceiling);
 }
 
+static bool is_thread_number(const struct values *vs, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+	const struct insn *insn = n->kind == NODE_DEF ? &vs->fn->insns[n->insn] : NULL;
+	const struct operand *from = insn && insn->op == OP_mov ? insn_source(vs->fn, insn, 0) : NULL;
+
+	return from && n->previous == NONE && from->kind == OPERAND_SPECIAL &&
+	       from->special == SPECIAL_TID_X;
+}
+
+/* The stride of the addresses that one thread computes, without what its number adds to all of them; 0: not known. */
+static uint64_t stride_in_thread(const struct values *vs, const struct operand *o, uint32_t *assumptions)
+{
+	struct stage_sum sum;
+	uint64_t stride = 0;
+
+	if (!stage_sum_of(vs, o, &sum))
+		return 0;
+	for (uint32_t i = 0; i < sum.n; i++) {
+		const struct value *v = value_at(vs, sum.terms[i].node);
+		int64_t factor = (int32_t)sum.terms[i].factor;
+
+		if (v->lo == v->hi || is_thread_number(vs, sum.terms[i].node))
+			continue;
+		if (v->base != BASE_NUMBER)
+			return 0;
+		*assumptions |= v->assumptions;
+		stride = range_gcd(stride, v->stride * (uint64_t)(factor < 0 ? -factor : factor));
+	}
+	return stride;
+}
+
 static void limit_tensor(struct extents *x, struct extent *e, uint32_t insn, const struct touch *t)
 {
 	uint32_t assumptions = ASSUME_MAP_GAP;
@@ -149,10 +182,18 @@ static void limit_tensor(struct extents *x, struct extent *e, uint32_t insn, con
 		limit(e, bytes, assumptions);
 	}
 	limit_by_neighbours(x, e, insn);
+	if (!(x->options->assume & ASSUME_STAGE_STRIDE) ||
+		(e->address.base != BASE_SYMBOL && e->address.base != BASE_DERIVED))
+		return;
 	/* copies into different stages do not overlap, so none is longer than a stage */
-	if ((x->options->assume & ASSUME_STAGE_STRIDE) && e->address.stride >= 128 &&
-		(e->address.base == BASE_SYMBOL || e->address.base == BASE_DERIVED))
-		limit(e, e->address.stride, ASSUME_STAGE_STRIDE);
+	uint64_t stride = e->address.stride;
+
+	assumptions = ASSUME_STAGE_STRIDE;
+	if (stride && stride < 128)
+		stride = stride_in_thread(x->values,
+			insn_operand(x->fn, &x->fn->insns[insn], t->operand), &assumptions);
+	if (stride >= 128)
+		limit(e, stride, assumptions);
 }
 
 struct extent extent_of(struct extents *x, uint32_t insn, const struct touch *t)
