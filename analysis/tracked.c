@@ -144,6 +144,7 @@ bool tracked_needs_none(const struct function *fn, const struct insn *insn)
 	switch (insn->op) {
 	case OP_and:
 	case OP_mul:
+	case OP_mad: /* its third source is hardly ever the load */
 		return is_zero(a) || is_zero(b);
 	case OP_xor:
 	case OP_sub:
