@@ -109,11 +109,11 @@ def arithmetic(module, rng):
 
 
 def choices(module, rng):
-    """selp as a branch, a guarded move as selp, min and max as comparisons."""
+    """selp as a branch, a guarded move as selp."""
     def change(f, s, i):
         guard, opcode, operands = s.parts()
         o = operands_of(operands)
-        m = re.match(r"(selp|mov|min|max)(\.[busf](32|64))$", opcode)
+        m = re.match(r"(selp|mov)(\.[busf](32|64))$", opcode)
         if not m or not all(PLAIN.match(x) or re.match(r"-?\d+$", x) for x in o):
             return None
         op, type_ = m.group(1), m.group(2)
@@ -124,11 +124,8 @@ def choices(module, rng):
             name = re.sub(r"[@!\s]", "", guard)
             pair = [o[0], o[1]] if "!" in guard else [o[1], o[0]]
             return [insn("selp%s %s, %s, %s, %s;" % (type_, o[0], pair[0], pair[1], name))]
-        if op in ("min", "max") and not guard and type_[1] in "us" and len(o) == 3:
-            return [insn("setp.%s%s %%zqp, %s, %s;" % ("lt" if op == "min" else "gt", type_, o[1], o[2])),
-                    insn("selp%s %s, %s, %s, %%zqp;" % (type_.replace("u", "b").replace("s", "b"), o[0], o[1], o[2]))]
         return None
-    return each(module, [".reg .pred %zqp;"], change)
+    return each(module, [], change)
 
 
 def scalars(module, rng):

@@ -38,6 +38,8 @@ import ways
 # Fences that are spare, as documented: kernels are planned apart, and what one puts into a function does for another.
 MEANING = {**changes.MEANING, **data.MEANING, **ways.MEANING}
 SPARE = {"fix/new_fence_goes.ptx"}
+# Edges that are not there, which is seen after a change: who passes by the meeting makes one round.
+BETTER = {("addresses/next_stage_of_round.ptx", "unroll", "meeting_passed_by")}
 EDGES = ("missing-", "bulk-store-unwaited", "tensormap-unfenced", "mbarrier-init-unfenced")
 RANK = {"clean": 0, "review": 1, "findings": 2, "incomplete": 2}
 OPTIONS = re.compile(r"^//: (.*)$", re.M)
@@ -159,9 +161,14 @@ def believes(run, text, change, after, changed, key):
     """Without a belief the edge is there: `own-stage', of what it cannot count any more; `consumed-loads', where each
     way of a branch has got its own copy of the hand-off, so that it stands in front of them; `map-gap', where two rounds
     of a loop are one, so that copies of both go to places of their own. Where maps are acquired, `tensormap-unfenced' is
-    only said of one that is certainly the same."""
+    only said of one that is certainly the same, and `bulk-store-unwaited' only where it is known that few threads issue the
+    store, which is not looked for in registers that two copies of the code define."""
     report, ids = after
     if key[0] == "tensormap-unfenced" and "halves" in change and "fence.proxy.tensormap::generic.acquire" in changed:
+        return True
+    if key[0] == "bulk-store-unwaited" and any(c in change for c in ("copy tails", "peel loops", "unroll")):
+        return True
+    if any(text.name.endswith(name) and c in change and key[1] == kernel for name, c, kernel in BETTER):
         return True
     beliefs = {a for k in report["kernels"] for a in k["assumptions"]} & {
         "own-stage", "consumed-loads" if "copy tails" in change or "unroll" in change else "", "map-gap" if "unroll" in change else ""}
