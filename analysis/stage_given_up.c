@@ -36,7 +36,40 @@ static uint32_t warps_of(const struct thread_set *s)
 	return warps;
 }
 
-/* Which threads that make the access cannot come to an arrive for the stage. */
+/* It stands behind the access, is for the stage, and hands over nothing (ISA 9.7.13.15.13: .relaxed). */
+static bool arrives_relaxed(struct giving *g, uint32_t insn, int64_t number)
+{
+	const struct flow_setup *s = g->q->stages->setup;
+	struct stage_number arrives;
+	struct stage_place place;
+
+	return s->unit->effects[insn]->sync == SYNC_MBAR_ARRIVE && s->handoffs.site_of[insn] == NONE &&
+	       s->unit->cfg.block_of[insn] != NONE && stage_object_at(s->unit, insn, &place) &&
+	       stage_same_base(&g->copy->wait, &place) &&
+	       stage_object_number(s->unit->values, &place, &g->copy->wait, &arrives, &g->q->assumptions) &&
+	       has_number(&arrives, number) &&
+	       stage_comes_to(s->unit, s->unit->accesses.v[g->q->access].insn, insn);
+}
+
+/* Threads that hand over nothing when they arrive for the stage. */
+static void find_relaxed(struct giving *g, int64_t number)
+{
+	const struct unit *unit = g->q->stages->setup->unit;
+
+	for (uint32_t k = 0; k < unit->cfg.active.n; k++) {
+		struct thread_set who;
+
+		if (!arrives_relaxed(g, unit->cfg.active.v[k], number))
+			continue;
+		threads_run(unit->values, unit->cfg.active.v[k], &who);
+		for (uint32_t t = 0; t < THREADS_MAX / 64; t++)
+			who.w[t] &= g->makers.w[t];
+		thread_set_join(&g->lacking, &who);
+		g->warps |= warps_of(&who);
+	}
+}
+
+/* Which threads that make the access cannot come to an arrive for the stage, or come to one that hands over nothing. */
 static void find_lacking(struct giving *g, int64_t number)
 {
 	struct own_stages *stages = g->q->stages;
@@ -44,6 +77,8 @@ static void find_lacking(struct giving *g, int64_t number)
 	const struct handoffs *h = &stages->setup->handoffs;
 	struct thread_set more, arriving = {{0}};
 	struct stage_number arrives;
+
+	find_relaxed(g, number);
 
 	for (uint32_t i = 0; i < h->n; i++) {
 		const struct stage_place *mbarrier = bits_has(g->behind, i) ? own_stage_mbarrier(stages, i) : NULL;

@@ -159,13 +159,15 @@ enum step { STEP_ON, STEP_HELD, STEP_GIVEN_UP };
 static enum step look_at(const struct search *w, uint32_t insn, const struct point *p)
 {
 	uint32_t site = w->s->handoffs.site_of[insn];
+	uint8_t kind = w->s->unit->effects[insn]->sync;
 	struct stage_number mine, its;
 	bool of_ring;
 
-	if (site == NONE || w->s->handoffs.sites[site].is_exit)
+	/* an arrive gives the stage up, and be it relaxed, which is no site */
+	if (site == NONE ? kind != SYNC_MBAR_ARRIVE : w->s->handoffs.sites[site].is_exit)
 		return STEP_ON;
 	mine = number_of(w, p);
-	switch (w->s->handoffs.sites[site].kind) {
+	switch (site == NONE ? kind : w->s->handoffs.sites[site].kind) {
 	case SYNC_MBAR_WAIT:
 		if (!(p->over & bit_of(w, insn)) || !number_at(w, insn, &w->ring->full, &its, &of_ring) ||
 			((its.node != NONE || its.lo == its.hi) &&
