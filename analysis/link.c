@@ -139,6 +139,7 @@ static void copy_operands(struct linker *l, const struct function *body, const s
 			o.offset += (int32_t)at->wide_offsets;
 		ARENA_PUSH(l->arena, l->fn->operands, l->fn->noperands, l->operands_cap, o);
 	}
+	l->fn->nshared += body->nshared;
 	for (uint32_t i = 0; i < body->nwide_offsets; i++)
 		ARENA_PUSH(l->arena, l->fn->wide_offsets, l->fn->nwide_offsets, l->wide_cap,
 			body->wide_offsets[i]);
@@ -146,12 +147,8 @@ static void copy_operands(struct linker *l, const struct function *body, const s
 
 static void copy_regs(struct linker *l, const struct function *body)
 {
-	for (uint32_t i = 0; i < body->nregs; i++) {
-		struct reg r = body->regs[i];
-
-		r.base = i;
-		ARENA_PUSH(l->arena, l->fn->regs, l->fn->nregs, l->regs_cap, r);
-	}
+	for (uint32_t i = 0; i < body->nregs; i++)
+		ARENA_PUSH(l->arena, l->fn->regs, l->fn->nregs, l->regs_cap, body->regs[i]);
 }
 
 static void copy_tables(struct linker *l, const struct function *body, const struct offsets *at)
@@ -539,7 +536,7 @@ static const uint32_t *origins_of(const struct linker *l)
 static void flatten(struct linker *l, const struct function *root)
 {
 	*l->fn = *root;
-	l->fn->ninsns = l->fn->noperands = l->fn->nregs = l->fn->nsymbols = 0;
+	l->fn->ninsns = l->fn->noperands = l->fn->nshared = l->fn->nregs = l->fn->nsymbols = 0;
 	l->fn->nlabels = l->fn->ntables = l->fn->nlocs = l->fn->npragmas = l->fn->nhints = 0;
 	l->fn->insns = NULL;
 	l->fn->insert_at = NULL;

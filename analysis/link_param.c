@@ -373,8 +373,7 @@ static uint32_t reg_of(struct params *p, struct slot *slot)
 			.number = NONE,
 			.type = types[slot->bytes],
 			.bits = (uint8_t)(slot->bytes * 8),
-			.vector = 1,
-			.base = NONE};
+			.vector = 1};
 
 		slot->reg = p->fn->nregs;
 		ARENA_PUSH(p->arena, p->fn->regs, p->fn->nregs, p->regs_cap, r);

@@ -395,8 +395,7 @@ static uint32_t register_of(struct locals *l, struct slot *s)
 		.number = NONE,
 		.type = s->bytes == 8 ? MOD_b64 : MOD_b32,
 		.bits = (uint8_t)(8 * s->bytes),
-		.vector = 1,
-		.base = fn->nregs};
+		.vector = 1};
 
 	ARENA_PUSH(l->unit->arena, fn->regs, fn->nregs, l->regs_cap, reg);
 	return s->reg = fn->nregs - 1;

@@ -47,7 +47,7 @@ struct def {
 struct sights {
 	struct ssa *ssa;
 	struct use *uses; /* room for all operands and guards */
-	struct def *defs; /* room for all operands */
+	struct def *defs; /* room for all operands, those of shared lists for each of them */
 	uint32_t nuses, ndefs;
 	uint32_t insn;
 };
@@ -173,10 +173,11 @@ static void index_registers(struct ssa *s)
 {
 	const struct function *fn = s->fn;
 	uint32_t nregs = fn->nregs;
-	size_t most = (size_t)fn->noperands + fn->ninsns;
+	size_t most = (size_t)fn->noperands + fn->ninsns,
+	       most_defs = (size_t)fn->noperands + fn->nshared;
 	struct sights seen = {.ssa = s,
 		.uses = ARENA_UNSET(s->arena, struct use, most),
-		.defs = ARENA_UNSET(s->arena, struct def, fn->noperands)};
+		.defs = ARENA_UNSET(s->arena, struct def, most_defs)};
 
 	s->use_at = zeroes(s->arena, nregs + 1);
 	s->def_at = zeroes(s->arena, nregs + 1);
@@ -195,7 +196,7 @@ static void index_registers(struct ssa *s)
 	s->def_at[nregs] = ndefs;
 	fill_uses(s, &seen);
 	fill_defs(s, &seen);
-	ARENA_GIVE_BACK(s->arena, seen.defs, fn->noperands);
+	ARENA_GIVE_BACK(s->arena, seen.defs, most_defs);
 	ARENA_GIVE_BACK(s->arena, seen.uses, most);
 }
 

@@ -201,6 +201,7 @@ void build_body_finish(struct build *b, struct span body)
 	b->fn->end_at = (struct span){body.end - 1, body.end};
 	ARENA_TRIM(b->arena, b->fn->operands, b->fn->noperands, b->operands_cap);
 	ARENA_TRIM(b->arena, b->fn->regs, b->fn->nregs, b->scope.regs_cap);
+	ARENA_TRIM(b->arena, b->fn->labels, b->fn->nlabels, b->scope.labels_cap);
 	scope_end(&b->scope);
 }
 

@@ -94,6 +94,7 @@ struct build {
 	const struct module *module;
 	struct function *fn;
 	struct scope scope;
+	uint32_t accumulators, naccumulators; /* operands of the latest such list that can be shared; 0: none */
 	uint32_t operands_cap, wide_cap, insns_cap, symbols_cap_fn, tables_cap, locs_cap, pragmas_cap;
 	struct opcode_entry *opcodes;
 	uint32_t nopcodes, opcodes_cap;
@@ -113,6 +114,9 @@ struct build {
 /* The last n operands leave the stack for the function, side by side; returns the first one's
  * number. */
 uint32_t build_settle(struct build *, uint32_t n);
+/* A list that reaches from the operand `first` to the last one. Where it is the accumulators of a matrix product,
+ * and the one before it has the same, those stand for both, and it is gone; tells where it begins. */
+uint32_t build_share(struct build *, uint32_t first);
 
 /* For tests: the same as parse.h's, but every token goes through the grammar. */
 bool parse_modules_by_tokens(struct source *, struct arena *, struct names *, struct modules *);

@@ -58,7 +58,7 @@ enum operand_kind {
 	OPERAND_LABEL,   /* id: label index */
 	OPERAND_MEM,     /* [..]: children; child 0 the address (REG or SYMBOL with offset as the
 	                  * added byte offset, or IMM; var[r]: SYMBOL with index child, see `indexed`), child 1.. what follows commas */
-	OPERAND_LIST,    /* {..}: children */
+	OPERAND_LIST,    /* {..}: children; accumulators of wgmma may be those of others, too: nobody reads their nodes */
 	OPERAND_PAIR,    /* d|p: two children */
 	OPERAND_TUPLE,   /* (..) of a call: children */
 	OPERAND_NAME     /* an identifier that nothing declares: id: name id */
@@ -126,8 +126,9 @@ struct reg {
 	uint16_t type;  /* enum modifier of its type: MOD_b32, MOD_pred ... */
 	uint8_t bits;   /* 1 for .pred, 8, 16, 32, 64, 128 */
 	uint8_t vector; /* 1, 2, 4 */
-	uint32_t base;  /* in a flattened function: the register's number in its own function */
 };
+
+_Static_assert(sizeof(struct reg) == 12, "there are nearly as many as instructions");
 
 enum symbol_kind { SYMBOL_VAR, SYMBOL_FUNC, SYMBOL_PARAM, SYMBOL_RETURN, SYMBOL_ALIAS };
 
@@ -215,6 +216,7 @@ struct function { /* one body, parsed; freed after use */
 	uint32_t *insert_at;       /* by instruction: see insn_insert_at(); NULL: the begin of each */
 	const uint32_t *origins;   /* by call context: its function in the module; NULL: all is of `index` */
 	struct operand *operands; uint32_t noperands;
+	uint32_t nshared;              /* operands more there would be if matrix products did not share accumulators */
 	int64_t *wide_offsets; uint32_t nwide_offsets; /* those that do not fit into an operand */
 	struct reg *regs; uint32_t nregs;
 	struct symbol *symbols; uint32_t nsymbols; /* parameters, returns, locals: id - module->nsymbols */

@@ -47,11 +47,41 @@ uint32_t build_settle(struct build *b, uint32_t n)
 	return first;
 }
 
+static bool all_registers(const struct operand *v, uint32_t n)
+{
+	uint32_t i = 0;
+
+	while (i < n && v[i].kind == OPERAND_REG)
+		i++;
+	return i == n;
+}
+
+uint32_t build_share(struct build *b, uint32_t first)
+{
+	struct function *fn = b->fn;
+	const struct operand *list = fn->operands + first, *before = fn->operands + b->accumulators;
+	uint32_t n = fn->noperands - first;
+
+	if (b->nstack || build_op(b) != OP_wgmma)
+		return first;
+	if (n == b->naccumulators && !memcmp(list, before, sizeof(*list) * n)) {
+		fn->noperands = first;
+		fn->nshared += n;
+		return b->accumulators;
+	}
+	b->accumulators = first;
+	b->naccumulators = all_registers(list, n) ? n : 0;
+	return first;
+}
+
 void build_group(struct build *b, enum operand_kind kind, uint32_t n, struct span at)
 {
 	if (b->muted)
 		return;
 	uint32_t first = build_settle(b, n);
+
+	if (kind == OPERAND_LIST)
+		first = build_share(b, first);
 	struct pending *parent = build_push(b, kind, at);
 
 	parent->operand.first = first;

@@ -269,15 +269,18 @@ static void group(struct walk *w, const char *begin, enum operand_kind kind, cha
 		take(w, ',');
 	}
 	const char *end = w->p;
+	uint32_t children = b->fn->noperands - first;
 
 	while (is_blank(end[-1]))
 		end--;
+	if (kind == OPERAND_LIST)
+		first = build_share(b, first);
 	struct operand *parent = &build_push(b, kind,
 		(struct span){(uint32_t)(begin - b->lexer.text), (uint32_t)(end - b->lexer.text)})
 					  ->operand;
 
 	parent->first = first;
-	parent->children = b->fn->noperands - first;
+	parent->children = children;
 }
 
 static void list(struct walk *w)

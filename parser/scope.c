@@ -157,7 +157,6 @@ static uint32_t new_reg(struct scope *scope, struct reg reg)
 {
 	struct function *fn = scope->fn;
 
-	reg.base = fn->nregs;
 	ARENA_PUSH(scope->arena, fn->regs, fn->nregs, scope->regs_cap, reg);
 	return fn->nregs - 1;
 }
@@ -389,6 +388,8 @@ void scope_end(struct scope *scope)
 	ARENA_GIVE_BACK(scope->arena, scope->bindings, scope->bindings_cap);
 	ARENA_GIVE_BACK(scope->arena, scope->range_regs, 1u << scope->range_regs_bits);
 	ARENA_GIVE_BACK(scope->arena, scope->references, scope->references_cap);
+	ARENA_GIVE_BACK(scope->arena, scope->open_labels, scope->open_labels_cap);
+	ARENA_GIVE_BACK(scope->arena, scope->hidden_labels, scope->hidden_labels_cap);
 }
 
 bool scope_add_label(

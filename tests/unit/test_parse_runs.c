@@ -135,6 +135,54 @@ static void test_parse_runs_build_what_the_grammar_builds(void **state)
 	}
 }
 
+#define PRODUCT(lists)                                                                             \
+	"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 " lists ", %rd1, 1, 1, 1, 0;\n"
+
+/* Where the registers of the k-th operand of an instruction are. */
+static uint32_t list_at(const struct function *fn, uint32_t insn, uint32_t k)
+{
+	const struct operand *o = insn_operand(fn, &fn->insns[insn], k);
+
+	assert_int_equal(o->kind, OPERAND_LIST);
+	return o->first;
+}
+
+/* Those that a product adds to, where they are the same registers as before; not those that it reads. */
+static void test_parse_runs_share_accumulators(void **state)
+{
+	static const char body[] = HEAD
+		".entry k()\n{\n.reg .f32 %f<8>;\n.reg .b32 %a<4>;\n.reg .b64 %rd<2>;\n"
+		PRODUCT("{%f0, %f1}, {%a0, %a1}") PRODUCT("{%f0,%f1}, {%a0, %a1}")
+		"add.f32 %f1, %f1, %f2;\n" PRODUCT("{%f0, %f1}, {%a1, %a0}")
+		PRODUCT("{%f0, %f2}, {%a0, %a1}") PRODUCT("{%f0}, {%a0, %a1}")
+		"{\n.reg .f32 %f<8>;\n" PRODUCT("{%f0}, {%a0, %a1}") PRODUCT("{%f0}, {%a0, %a1}") "}\n"
+		PRODUCT("{_, L}, %rd1") PRODUCT("{_, L}, %rd1") "L: ret;\n}\n";
+	struct run *run = parse(body, sizeof(body) - 1);
+	jmp_buf failed;
+	struct arena arena;
+	struct function fn;
+
+	(void)state;
+	if (!run->ok)
+		fail_msg("%s", run->diags.v[0].message);
+	compare_bodies(&run->modules.v[0], 0);
+	if (setjmp(failed))
+		abort();
+	arena_init(&arena, &failed);
+	assert_true(parse_function(&run->modules.v[0], 0, &arena, &fn, &run->diags));
+	assert_int_equal(list_at(&fn, 0, 0), list_at(&fn, 1, 0));
+	assert_int_equal(list_at(&fn, 0, 0), list_at(&fn, 3, 0));
+	assert_int_not_equal(list_at(&fn, 0, 1), list_at(&fn, 1, 1));
+	assert_int_not_equal(list_at(&fn, 3, 0), list_at(&fn, 4, 0));
+	assert_int_not_equal(list_at(&fn, 4, 0), list_at(&fn, 5, 0));
+	assert_int_not_equal(list_at(&fn, 5, 0), list_at(&fn, 6, 0));
+	assert_int_equal(list_at(&fn, 6, 0), list_at(&fn, 7, 0));
+	assert_int_not_equal(list_at(&fn, 8, 0), list_at(&fn, 9, 0)); /* a label is settled operand by operand */
+	assert_int_equal(fn.nshared, 2 + 2 + 1);
+	arena_free(&arena);
+	run_end(run);
+}
+
 static bool accepts_fast(
 	struct source *source, struct arena *arena, struct names *names, struct modules *modules)
 {
@@ -238,6 +286,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_parse_runs_build_what_the_grammar_builds),
 		cmocka_unit_test(test_parse_runs_read_lists_of_wgmma),
 		cmocka_unit_test(test_parse_runs_agree_with_the_grammar),
+		cmocka_unit_test(test_parse_runs_share_accumulators),
 	};
 
 	files = (const char *const *)(argv + 1);
