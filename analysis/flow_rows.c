@@ -45,14 +45,14 @@ static bool *find_own(const struct flow_setup *s, struct arena *arena)
 	return own;
 }
 
-static uint32_t new_row(struct flow_rows *rows, uint32_t home)
+static uint32_t new_row(struct flow_rows *rows, uint32_t *homes, uint32_t home)
 {
-	rows->home[rows->n] = home;
+	homes[rows->n] = home;
 	return rows->n++;
 }
 
 /* A block's dominator comes before it. */
-static void number_rows(struct flow_setup *s, const bool *own)
+static void number_rows(struct flow_setup *s, const bool *own, uint32_t *homes)
 {
 	struct flow_rows *rows = &s->rows;
 
@@ -62,19 +62,19 @@ static void number_rows(struct flow_setup *s, const bool *own)
 
 		rows->behind[b] = NONE;
 		if (own[b]) {
-			rows->of[b] = new_row(rows, b);
+			rows->of[b] = new_row(rows, homes, b);
 		} else if (!bits_has(rows->changes, up)) {
 			rows->of[b] = rows->of[up];
 		} else {
 			if (rows->behind[up] == NONE)
-				rows->behind[up] = new_row(rows, up);
+				rows->behind[up] = new_row(rows, homes, up);
 			rows->of[b] = rows->behind[up];
 		}
 	}
 }
 
 /* Rows for what comes back to blocks with a row of their own. */
-static void number_late(struct flow_setup *s)
+static void number_late(struct flow_setup *s, uint32_t *homes)
 {
 	const struct cfg *cfg = &s->unit->cfg;
 	struct flow_rows *rows = &s->rows;
@@ -84,8 +84,8 @@ static void number_late(struct flow_setup *s)
 		for (uint32_t i = 0; i < cfg->blocks[b].succ.n; i++) {
 			uint32_t to = cfg->blocks[b].succ.v[i];
 
-			if (to <= b && rows->home[rows->of[to]] == to && rows->late[to] == NONE)
-				rows->late[to] = new_row(rows, to);
+			if (to <= b && homes[rows->of[to]] == to && rows->late[to] == NONE)
+				rows->late[to] = new_row(rows, homes, to);
 		}
 }
 
@@ -194,7 +194,6 @@ static void make_room(struct flow_setup *s)
 {
 	const struct cfg *cfg = &s->unit->cfg;
 	struct flow_rows *rows = &s->rows;
-	uint32_t most = most_rows(cfg);
 
 	if (rows->of)
 		return;
@@ -204,32 +203,64 @@ static void make_room(struct flow_setup *s)
 	rows->turns = bits_new(s->arena, cfg->n);
 	rows->absent = ARENA_UNSET(s->arena, uint32_t, cfg->n);
 	rows->changes = bits_new(s->arena, cfg->n);
-	rows->grew = bits_new(s->arena, most);
-	rows->pending = bits_new(s->arena, most);
-	rows->home = ARENA_UNSET(s->arena, uint32_t, most);
-	rows->first_run = ARENA_UNSET(s->arena, uint32_t, most);
 	rows->next_run = ARENA_UNSET(s->arena, uint32_t, cfg->n);
-	rows->first_way = ARENA_UNSET(s->arena, uint32_t, most);
-	rows->ways = ARENA_UNSET(s->arena, struct flow_way, count_edges(cfg));
-	rows->reached = ARENA_UNSET(s->arena, bool, most);
+}
+
+static void give_back_rows(struct flow_setup *s)
+{
+	struct flow_rows *rows = &s->rows;
+
+	ARENA_GIVE_BACK(s->arena, s->in, (size_t)rows->cap * s->row_words);
+	ARENA_GIVE_BACK(s->arena, rows->reached, rows->cap);
+	ARENA_GIVE_BACK(s->arena, rows->first_way, rows->cap);
+	ARENA_GIVE_BACK(s->arena, rows->first_run, rows->cap);
+	ARENA_GIVE_BACK(s->arena, rows->pending.words, rows->pending.nwords);
+	ARENA_GIVE_BACK(s->arena, rows->grew.words, rows->grew.nwords);
+	ARENA_GIVE_BACK(s->arena, rows->home, rows->cap);
+}
+
+/* For as many rows as are numbered now: their homes are kept, the rest is written before it is read. */
+static void keep_rows(struct flow_setup *s, const uint32_t *homes)
+{
+	struct flow_rows *rows = &s->rows;
+
+	if (rows->n > rows->cap) {
+		flow_forget_saved(s);
+		give_back_rows(s);
+		rows->cap = rows->n;
+		rows->home = ARENA_UNSET(s->arena, uint32_t, rows->n);
+		rows->grew = bits_new(s->arena, rows->n);
+		rows->pending = bits_new(s->arena, rows->n);
+		rows->first_run = ARENA_UNSET(s->arena, uint32_t, rows->n);
+		rows->first_way = ARENA_UNSET(s->arena, uint32_t, rows->n);
+		rows->reached = ARENA_UNSET(s->arena, bool, rows->n);
+		s->in = ARENA_UNSET(s->arena, uint64_t, (size_t)rows->n * s->row_words);
+	}
+	memcpy(rows->home, homes, rows->n * sizeof(*homes));
+}
+
+/* The ways are found where there is room for one along each edge. */
+static void keep_ways(struct flow_setup *s, uint32_t before, struct flow_way *old)
+{
+	struct flow_rows *rows = &s->rows;
+	struct flow_way *found = rows->ways;
+
+	ARENA_GIVE_BACK(s->arena, old, before);
+	rows->ways = ARENA_UNSET(s->arena, struct flow_way, rows->nways);
+	memcpy(rows->ways, found, rows->nways * sizeof(*found));
 }
 
 void flow_forget_rows(struct flow_setup *s)
 {
 	const struct cfg *cfg = &s->unit->cfg;
 	struct flow_rows *rows = &s->rows;
-	uint32_t most = most_rows(cfg);
 
 	if (!rows->of)
 		return;
 	flow_forget_saved(s);
-	ARENA_GIVE_BACK(s->arena, s->in, (size_t)rows->cap * s->row_words);
-	ARENA_GIVE_BACK(s->arena, rows->reached, most);
-	ARENA_GIVE_BACK(s->arena, rows->ways, count_edges(cfg));
-	ARENA_GIVE_BACK(s->arena, rows->first_way, most);
+	give_back_rows(s);
+	ARENA_GIVE_BACK(s->arena, rows->ways, rows->nways);
 	ARENA_GIVE_BACK(s->arena, rows->next_run, cfg->n);
-	ARENA_GIVE_BACK(s->arena, rows->first_run, most);
-	ARENA_GIVE_BACK(s->arena, rows->home, most);
 	ARENA_GIVE_BACK(s->arena, rows->absent, cfg->n);
 	ARENA_GIVE_BACK(s->arena, rows->late, cfg->n);
 	ARENA_GIVE_BACK(s->arena, rows->behind, cfg->n);
@@ -271,15 +302,17 @@ void flow_make_rows(struct flow_setup *s, const struct fence_view *view)
 	unit_begin(s->unit, &stage);
 	const bool *own = find_own(s, s->unit->arena);
 
-	number_rows(s, own);
-	number_late(s);
+	uint32_t *homes = ARENA_UNSET(s->unit->arena, uint32_t, most_rows(&s->unit->cfg));
+
+	number_rows(s, own, homes);
+	number_late(s, homes);
+	keep_rows(s, homes);
 	find_absent(s, own, s->unit->arena);
+	struct flow_way *old = s->rows.ways;
+	uint32_t before = s->rows.nways;
+
+	s->rows.ways = ARENA_UNSET(s->unit->arena, struct flow_way, count_edges(&s->unit->cfg));
 	list_readers(s, s->unit->arena);
+	keep_ways(s, before, old);
 	unit_end(s->unit);
-	if (s->rows.n <= s->rows.cap)
-		return;
-	flow_forget_saved(s);
-	ARENA_GIVE_BACK(s->arena, s->in, (size_t)s->rows.cap * s->row_words);
-	s->rows.cap = s->rows.n;
-	s->in = ARENA_UNSET(s->arena, uint64_t, (size_t)s->rows.n * s->row_words);
 }
