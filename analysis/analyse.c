@@ -187,6 +187,7 @@ static void solve(struct run *run, struct kernel_result *result)
 	struct scene scene;
 
 	run->view.setup = flow_prepare(unit);
+	value_rest(unit->values);
 	flow_solve(run->view.setup, NULL, &run->flow);
 	run->view.solved = true;
 	drop_unwanted(run);
@@ -201,6 +202,7 @@ static void solve(struct run *run, struct kernel_result *result)
 	checks_run(unit, &run->checks, &run->view.nchecks);
 	run->view.checks = run->checks;
 	obey_ignores(run);
+	value_rest(unit->values);
 	if (plans)
 		plan_fences(&scene, &run->flow, &run->plan);
 }
@@ -276,6 +278,10 @@ void analyse_root_observed(const struct module *module, uint32_t function,
 	unit->leave = run->hints.leave;
 	cfg_build(&run->linked, unit->effects, scratch, &unit->cfg);
 	note_unknown(unit);
+	if (!observer) { /* the graph knows where they are */
+		ARENA_GIVE_BACK(scratch, run->linked.fn.labels, run->linked.fn.nlabels);
+		run->linked.fn.labels = NULL;
+	}
 	locals_solve(unit, &run->linked);
 	access_collect(unit->fn, &unit->cfg, unit->values, options, unit->observed, scratch,
 		&unit->accesses);

@@ -200,6 +200,26 @@ static void index_registers(struct ssa *s)
 	ARENA_GIVE_BACK(s->arena, seen.uses, most);
 }
 
+void ssa_index(struct ssa *s)
+{
+	if (!s->use_at)
+		index_registers(s);
+}
+
+void ssa_drop_index(struct ssa *s)
+{
+	uint32_t nregs = s->fn->nregs;
+
+	if (!s->use_at)
+		return;
+	ARENA_GIVE_BACK(s->arena, s->def_insn, s->def_at[nregs] + 1);
+	ARENA_GIVE_BACK(s->arena, s->use_slot, s->use_at[nregs] + 1);
+	ARENA_GIVE_BACK(s->arena, s->use_insn, s->use_at[nregs] + 1);
+	ARENA_GIVE_BACK(s->arena, s->def_at, nregs + 2);
+	ARENA_GIVE_BACK(s->arena, s->use_at, nregs + 2);
+	s->use_at = s->use_insn = s->use_slot = s->def_at = s->def_insn = NULL;
+}
+
 void ssa_init(struct ssa *s, const struct function *fn, const struct cfg *cfg, struct arena *arena)
 {
 	*s = (struct ssa){.fn = fn, .cfg = cfg, .arena = arena};
@@ -511,11 +531,14 @@ static void resolve_simple(struct ssa *s, uint32_t reg)
 
 void ssa_register(struct ssa *s, uint32_t reg)
 {
-	uint32_t mark = reg + 1, from = s->n, ndefs = s->def_at[reg + 1] - s->def_at[reg];
+	uint32_t mark = reg + 1, from = s->n;
 
 	if (s->done[reg])
 		return;
 	s->done[reg] = true;
+	ssa_index(s);
+	uint32_t ndefs = s->def_at[reg + 1] - s->def_at[reg];
+
 	if (ndefs == 1 && is_simple(s, reg)) {
 		resolve_simple(s, reg);
 		return;
@@ -538,24 +561,26 @@ void ssa_register(struct ssa *s, uint32_t reg)
 	fill_phis(s, reg, from, mark);
 }
 
+/* The first operand from `o` on downwards that is the register, or NULL. */
+static const struct operand *find_register(
+	const struct function *fn, const struct operand *o, uint32_t reg, uint32_t depth)
+{
+	const struct operand *found = o->kind == OPERAND_REG && o->id == reg ? o : NULL;
+
+	for (uint32_t i = 0; !found && depth < 4 && i < operand_count(o); i++)
+		found = find_register(fn, operand_child(fn, o, i), reg, depth + 1);
+	return found;
+}
+
 uint32_t ssa_node_before(struct ssa *s, uint32_t insn, uint32_t reg)
 {
 	const struct insn *i = &s->fn->insns[insn];
+	const struct operand *found = NULL;
 
 	ssa_register(s, reg);
 	if (i->guard == reg)
 		return s->guard_of[insn];
-	uint32_t lo = s->use_at[reg], hi = s->use_at[reg + 1];
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (s->use_insn[mid] < insn)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == s->use_at[reg + 1] || s->use_insn[lo] != insn)
-		return NONE;
-	return s->use_slot[lo] == NONE ? s->guard_of[insn] : s->fn->operands[s->use_slot[lo]].node;
+	for (uint32_t k = regs_first_is_destination(s->fn, i); !found && k < i->count; k++)
+		found = find_register(s->fn, insn_operand(s->fn, i, k), reg, 0);
+	return found ? found->node : NONE;
 }

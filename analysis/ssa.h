@@ -32,7 +32,7 @@ struct ssa {
 	uint32_t *inputs, ninputs, inputs_cap;
 	uint32_t *use_at, *use_insn,
 		*use_slot; /* by register: uses; slot: operand index, or NONE for the guard */
-	uint32_t *def_at, *def_insn; /* by register: definitions in text order */
+	uint32_t *def_at, *def_insn; /* by register: definitions in text order; like the uses NULL once given back */
 	uint32_t defs_most;	     /* of one register */
 	uint64_t specials;	     /* that are read: bits by enum special_register */
 	bool *done;				/* by register: its nodes exist */
@@ -46,5 +46,8 @@ void ssa_init(struct ssa *, const struct function *, const struct cfg *, struct 
 void ssa_register(struct ssa *, uint32_t reg);
 /* Gives back what only the making of nodes needs; who asks for more has it made again. */
 void ssa_rest(struct ssa *);
+/* The uses and definitions of all registers: made at first, and again where they were given back. */
+void ssa_index(struct ssa *);
+void ssa_drop_index(struct ssa *);
 /* The node that holds the register just before an instruction. */
 uint32_t ssa_node_before(struct ssa *, uint32_t insn, uint32_t reg);

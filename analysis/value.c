@@ -380,16 +380,18 @@ void value_print(const struct values *vs, const struct value *v, char *out, size
 
 struct ids value_register_uses(const struct values *vs, uint32_t reg)
 {
-	const struct ssa *ssa = &vs->ssa;
+	struct ssa *ssa = &cache_of(vs)->ssa;
 
+	ssa_index(ssa);
 	return (struct ids){
 		ssa->use_insn + ssa->use_at[reg], ssa->use_at[reg + 1] - ssa->use_at[reg]};
 }
 
 struct ids value_register_defs(const struct values *vs, uint32_t reg)
 {
-	const struct ssa *ssa = &vs->ssa;
+	struct ssa *ssa = &cache_of(vs)->ssa;
 
+	ssa_index(ssa);
 	return (struct ids){
 		ssa->def_insn + ssa->def_at[reg], ssa->def_at[reg + 1] - ssa->def_at[reg]};
 }

@@ -51,6 +51,8 @@ struct values;
 /* Solves for all registers on which an address, size, descriptor, barrier id, count, or branch predicate depends. */
 struct values *values_solve(const struct function *, const struct cfg *, const struct analysis_options *,
 	struct arena *, struct budget *, uint32_t *assumptions_used);
+/* Gives back what questions make again where they need it: for when there will be few of them. */
+void value_rest(struct values *);
 /* The value of an operand as used by an instruction (REG, IMM, SYMBOL, MEM: the address with its offset). */
 struct value value_of(const struct values *, uint32_t insn, const struct operand *);
 /* The same with no regard to what holds at the instruction: no less, and on the same base if that is a parameter. Costs

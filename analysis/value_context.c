@@ -44,7 +44,6 @@ void context_find_controls(struct values *vs)
 {
 	const struct cfg *cfg = vs->cfg;
 
-	vs->contexts = ARENA_NEW(vs->arena, struct kept_context *, cfg->n + 1);
 	vs->outdated = 1;
 	vs->control = ARENA_NEW(vs->arena, uint32_t, cfg->n + 1);
 	vs->entry = ARENA_NEW(vs->arena, uint32_t, cfg->n + 1);
@@ -54,6 +53,16 @@ void context_find_controls(struct values *vs)
 		vs->entry[b] = entry_branch(vs, b);
 		vs->control[b] = vs->entry[b] != NONE ? b : up == NONE ? NONE : vs->control[up];
 	}
+}
+
+void context_rest(struct values *vs)
+{
+	arena_end(&vs->caches);
+	arena_begin(&vs->caches, vs->arena);
+	vs->contexts = NULL;
+	vs->ncontexts = 0;
+	vs->implied = NULL;
+	vs->places = NULL;
 }
 
 /* ---- what follows from a predicate, kept ---- */
@@ -114,7 +123,7 @@ void context_outdate(struct values *vs, uint32_t node)
 
 void context_outdate_all(struct values *vs)
 {
-	for (uint32_t i = 0; i < vs->nsolved; i++)
+	for (uint32_t i = 0; vs->implied && i < vs->nsolved; i++)
 		if (vs->implied[i])
 			vs->implied[i]->current[0] = vs->implied[i]->current[1] = false;
 	vs->outdated++;
@@ -175,7 +184,7 @@ static void derive(struct values *vs, struct implied *known, uint32_t predicate,
 		return;
 	if (fresh.n > known->cap[holds]) {
 		known->cap[holds] = fresh.n;
-		known->v[holds] = ARENA_UNSET(vs->arena, struct constraint, fresh.n);
+		known->v[holds] = ARENA_UNSET(&vs->caches, struct constraint, fresh.n);
 	}
 	memcpy(known->v[holds], fresh.v, sizeof(*fresh.v) * fresh.n);
 	known->n[holds] = fresh.n;
@@ -185,10 +194,12 @@ static void derive(struct values *vs, struct implied *known, uint32_t predicate,
 
 static const struct implied *implied_by(struct values *vs, uint32_t predicate, bool holds)
 {
+	if (!vs->implied)
+		vs->implied = ARENA_NEW(&vs->caches, struct implied *, vs->nsolved + 1);
 	struct implied *known = vs->implied[predicate];
 
 	if (!known) {
-		known = vs->implied[predicate] = ARENA_NEW(vs->arena, struct implied, 1);
+		known = vs->implied[predicate] = ARENA_NEW(&vs->caches, struct implied, 1);
 		known->watched = !vs->watch_of || watch_slice(vs, predicate);
 	}
 	if (!known->current[holds])
@@ -273,8 +284,10 @@ static void add_branch(struct values *vs, struct context *context, uint32_t bran
 
 static struct kept_context *kept_at(struct values *vs, uint32_t block)
 {
+	if (!vs->contexts)
+		vs->contexts = ARENA_NEW(&vs->caches, struct kept_context *, vs->cfg->n + 1);
 	if (!vs->contexts[block])
-		vs->contexts[block] = ARENA_NEW(vs->arena, struct kept_context, 1);
+		vs->contexts[block] = ARENA_NEW(&vs->caches, struct kept_context, 1);
 	return vs->contexts[block];
 }
 
@@ -328,7 +341,7 @@ static const struct context *passing(struct values *vs, const struct context *co
 
 	if (!last->cap) {
 		last->cap = CONTEXT_MAX;
-		last->context.v = ARENA_UNSET(vs->arena, struct constraint, CONTEXT_MAX);
+		last->context.v = ARENA_UNSET(&vs->caches, struct constraint, CONTEXT_MAX);
 	}
 	context_copy(&last->context, context);
 	return &last->context;
@@ -354,7 +367,7 @@ const struct context *context_bring_up(struct values *vs, uint32_t control)
 		if (vs->ncontexts > KEPT_MOST)
 			return passing(vs, &fresh);
 		kept->cap = fresh.n;
-		kept->context.v = ARENA_UNSET(vs->arena, struct constraint, fresh.n);
+		kept->context.v = ARENA_UNSET(&vs->caches, struct constraint, fresh.n);
 		vs->ncontexts += fresh.n;
 	}
 	context_copy(&kept->context, &fresh);
@@ -364,7 +377,7 @@ const struct context *context_bring_up(struct values *vs, uint32_t control)
 
 bool context_stays(const struct values *vs, const struct context *of_block)
 {
-	const struct kept_context *passing_by = vs->contexts[vs->cfg->n];
+	const struct kept_context *passing_by = vs->contexts ? vs->contexts[vs->cfg->n] : NULL;
 
 	return !passing_by || of_block != &passing_by->context;
 }

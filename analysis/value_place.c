@@ -13,7 +13,6 @@ struct places {
 	struct context nowhere; /* nothing is known to hold */
 	struct context **of_block; /* without a guard: by what is known to hold in all that it decides about */
 	struct context **of_guard; /* by block: with the latest guard that was asked for */
-	uint32_t nplaces;
 	struct ids ranks; /* see ranks_of */
 	bool ranks_found;
 };
@@ -108,47 +107,61 @@ static struct places *places_of(struct values *vs)
 {
 	if (vs->places)
 		return vs->places;
-	struct places *p = vs->places = ARENA_NEW(vs->arena, struct places, 1);
+	struct places *p = vs->places = ARENA_NEW(&vs->caches, struct places, 1);
 
-	p->of_block = ARENA_NEW(vs->arena, struct context *, vs->cfg->n + 1);
-	p->of_guard = ARENA_NEW(vs->arena, struct context *, vs->cfg->n + 1);
-	p->nowhere.place = ++p->nplaces;
+	p->of_block = ARENA_NEW(&vs->caches, struct context *, vs->cfg->n + 1);
+	p->of_guard = ARENA_NEW(&vs->caches, struct context *, vs->cfg->n + 1);
+	p->nowhere.place = 1;
 	return p;
 }
 
-/* Of constraints that stay where they are; the first of them, as many as it has, are those of an outer place. */
-static struct context *add_place_of(
-	struct values *vs, const struct context *from, const struct context *outer)
+/* Under these numbers results stay kept when contexts are made again; other places then are new ones. */
+static uint32_t place_of_control(uint32_t control)
 {
-	struct context *context = ARENA_UNSET(vs->arena, struct context, 1);
+	return 2 + control;
+}
+
+static uint32_t next_place(struct values *vs)
+{
+	if (!vs->latest_place)
+		vs->latest_place = place_of_control(vs->cfg->n);
+	return ++vs->latest_place;
+}
+
+/* Of constraints that stay where they are; the first of them, as many as it has, are those of an outer place. */
+static struct context *add_place_of(struct values *vs, uint32_t number, const struct context *from,
+	const struct context *outer)
+{
+	struct context *context = ARENA_UNSET(&vs->caches, struct context, 1);
 
 	*context = *from;
-	context->place = ++vs->places->nplaces;
+	context->place = number;
 	context->outer = outer;
 	context_begin(vs, context, outer->n);
 	return context;
 }
 
-static struct context *add_place(
-	struct values *vs, const struct context *from, const struct context *outer)
+static struct context *add_place(struct values *vs, uint32_t number, const struct context *from,
+	const struct context *outer)
 {
 	struct context context = *from;
 
-	context.v = ARENA_UNSET(vs->arena, struct constraint, from->n);
+	context.v = ARENA_UNSET(&vs->caches, struct constraint, from->n);
 	context_copy(&context, from);
-	return add_place_of(vs, &context, outer);
+	return add_place_of(vs, number, &context, outer);
 }
 
 static struct context *at_block(struct values *vs, uint32_t block)
 {
 	uint32_t control = vs->control[block];
-	struct context **slot = &places_of(vs)->of_block[control == NONE ? vs->cfg->n : control];
+	uint32_t which = control == NONE ? vs->cfg->n : control;
+	struct context **slot = &places_of(vs)->of_block[which];
 
 	if (!*slot) {
 		const struct context *here = context_of_block(vs, block);
 
-		*slot = context_stays(vs, here) ? add_place_of(vs, here, &vs->places->nowhere)
-						: add_place(vs, here, &vs->places->nowhere);
+		*slot = (context_stays(vs, here) ? add_place_of : add_place)(
+			vs, place_of_control(which), here, &vs->places->nowhere);
 	}
 	return *slot;
 }
@@ -168,7 +181,7 @@ static struct ids ranks_of(struct values *vs)
 		const struct operand *s = insn && insn->op == OP_mov ? insn_source(vs->fn, insn, 0) : NULL;
 
 		if (s && s->kind == OPERAND_SPECIAL && s->special == SPECIAL_CLUSTER_CTARANK)
-			ARENA_PUSH(vs->arena, v, n, cap, i);
+			ARENA_PUSH(&vs->caches, v, n, cap, i);
 	}
 	p->ranks_found = true;
 	return p->ranks = (struct ids){v, n};
@@ -198,7 +211,7 @@ static const struct context *at_sender(
 			.bits = (uint8_t)node_bits(vs, ranks.v[i])};
 	for (uint32_t i = plain->n; i < context.n; i++)
 		context.all |= UINT64_C(1) << (context.v[i].node % 64);
-	return add_place(vs, &context, plain);
+	return add_place(vs, next_place(vs), &context, plain);
 }
 
 static const struct context *at_instruction(struct values *vs, uint32_t insn)
@@ -225,7 +238,7 @@ static const struct context *at_instruction(struct values *vs, uint32_t insn)
 	if (!whole)
 		context.n = CONTEXT_MAX - 12;
 	context_add(vs, &context, guard, context.holds);
-	return *slot = add_place(vs, &context, whole ? plain : &vs->places->nowhere);
+	return *slot = add_place(vs, next_place(vs), &context, whole ? plain : &vs->places->nowhere);
 }
 
 const struct context *place_at(struct values *vs, uint32_t insn)

@@ -108,6 +108,7 @@ struct values {
 	const struct cfg *cfg;
 	const struct analysis_options *options;
 	struct arena *arena;
+	struct arena caches; /* what value_rest() gives back: what holds in blocks and at places, and what follows */
 	struct budget *budget;
 	bool is_entry;
 	bool flat;	     /* only %tid.x is read */
@@ -129,12 +130,12 @@ struct values {
 	struct watch *watches;
 	uint32_t nwatches, watches_cap;
 	uint32_t outdated; /* 1 + how often something implied was current no more */
-	struct kept_context **contexts; /* by block, filled on demand; one more for what is not kept */
+	struct kept_context **contexts; /* by block, filled on demand; one more for what is not kept; or NULL */
 	uint32_t ncontexts;		/* constraints kept there */
 	uint32_t *read_at, *reads; /* by node: nodes that its evaluation may look at */
 	uint32_t nreads, reads_cap;
 	bool looks_behind; /* some definition reads what a phi has from behind it: see lockstep_reads */
-	struct implied **implied;  /* by node, filled on demand */
+	struct implied **implied;  /* by node, filled on demand, or NULL */
 	uint32_t serial, *marks;   /* by node: serial of the context asked about, and the answer; see
 				      context_matters */
 	uint32_t *order;	   /* solved nodes in order of evaluation */
@@ -174,6 +175,7 @@ struct values {
 	bool *ways;	       /* by node, filled on demand: see ways_may_count */
 	bool unsolved;	       /* the budget ran out */
 	struct places *places; /* filled on demand; NULL while solving */
+	uint32_t latest_place; /* number of the latest one that is not of a block; 0: there was none */
 	struct kept_truths **truths; /* by node, filled on demand: see thread_ways.c */
 	struct kept_truths *truths_alike[3]; /* by enum truth: of nodes that are so for all threads */
 	const struct thread_set **reach; /* by block, likewise */
@@ -292,6 +294,8 @@ bool value_fields_apart(const struct values *, const struct insn *, uint32_t bit
 
 /* value_context.c */
 void context_find_controls(struct values *);
+/* Forgets what holds in blocks; what was found so stays as it is. */
+void context_rest(struct values *);
 void context_at_block(struct values *, uint32_t block, struct context *);
 extern const struct context context_nothing;
 /* Where the block is entered on one arm of a branch: brought up to date. */
@@ -303,7 +307,7 @@ static inline const struct context *context_of_block(struct values *vs, uint32_t
 
 	if (control == NONE)
 		return &context_nothing;
-	const struct kept_context *kept = vs->contexts[control];
+	const struct kept_context *kept = vs->contexts ? vs->contexts[control] : NULL;
 
 	if (kept && kept->seen == vs->outdated && kept->made == kept->since + 1)
 		return &kept->context;
@@ -319,7 +323,7 @@ static inline uint32_t context_since(struct values *vs, uint32_t block)
 
 	if (control == NONE)
 		return 0;
-	const struct kept_context *kept = vs->contexts[control];
+	const struct kept_context *kept = vs->contexts ? vs->contexts[control] : NULL;
 
 	return kept && kept->seen == vs->outdated ? kept->since : context_look_since(vs, block);
 }

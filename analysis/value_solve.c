@@ -573,6 +573,7 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	(void)assumptions_used; /* bounds carry their own assumptions; see struct value */
 	*vs = (struct values){
 		.fn = fn, .cfg = cfg, .options = options, .arena = arena, .budget = budget};
+	arena_begin(&vs->caches, arena);
 	ssa_init(&vs->ssa, fn, cfg, arena);
 	launch_find(vs);
 	solver_slice(&s);
@@ -590,7 +591,6 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	vs->changed = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
 	vs->watch_of = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
 	vs->marks = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
-	vs->implied = ARENA_NEW(arena, struct implied *, vs->nsolved + 1);
 	vs->fresh = ARENA_NEW(arena, uint32_t, vs->nsolved + 1);
 	s.ninputs = vs->ssa.ninputs;
 	vs->kept_inputs = ARENA_NEW(arena, struct kept_input, s.ninputs + 1);
@@ -612,4 +612,10 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	share_values(vs);
 	ssa_rest(&vs->ssa);
 	return vs;
+}
+
+void value_rest(struct values *vs)
+{
+	context_rest(vs);
+	ssa_drop_index(&vs->ssa);
 }
