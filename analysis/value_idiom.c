@@ -331,17 +331,19 @@ static bool rounding_of(const struct walker *w, const struct operand *a,
 	uint32_t node, x = root(w, a);
 	int64_t mask;
 
+	uint32_t size = insn_type(and_insn, 0).bits;
+
 	if (x == NONE || !constant(w, insn_source(w->fn, and_insn, 1), &mask) || !mask ||
-		insn_type(and_insn, 0).bits != 32)
+		(size != 32 && size != 16))
 		return false;
-	uint32_t bits = (uint32_t)mask, k = bits ? (uint32_t)__builtin_ctz(bits) : 32;
+	uint32_t bits = (uint32_t)mask & (size == 32 ? UINT32_MAX : UINT16_MAX), k = bits ? (uint32_t)__builtin_ctz(bits) : 32;
 	uint32_t top = 32 - (uint32_t)__builtin_clz(bits | 1);
 
 	/* ones from bit k up to bit top */
-	if (!k || k > 30 ||
+	if (!k || k > size - 2 ||
 		bits != (uint32_t)(((UINT64_C(1) << top) - 1) & ~((UINT64_C(1) << k) - 1)))
 		return false;
-	struct value sum = reading(w, y, 32, false), bias = range_constant(0);
+	struct value sum = reading(w, y, size, false), bias = range_constant(0);
 
 	if (top < width && (range_is_empty(&sum) || sum.hi >= INT64_C(1) << top))
 		return false; /* the mask cuts off more than low bits */
@@ -361,14 +363,14 @@ static bool rounding_of(const struct walker *w, const struct operand *a,
 		}
 		if (!q || root(w, p) != x)
 			return false;
-		bias = reading(w, q, 32, false);
+		bias = reading(w, q, size, false);
 	}
 	/* a - (y - y mod 2^k) = (y mod 2^k) - bias */
 	struct value full = evaluate_operand(w->e, 0, y), low = range_unsigned(&full, k);
 
-	if (range_is_empty(&bias) || range_is_empty(&low) || bias.hi >= INT64_C(1) << 31)
+	if (range_is_empty(&bias) || range_is_empty(&low) || bias.hi >= INT64_C(1) << (size - 1))
 		return false;
-	*out = range_sub(&low, &bias, 32);
+	*out = range_sub(&low, &bias, size);
 	return true;
 }
 
@@ -411,7 +413,7 @@ bool idiom_difference(struct evaluation e, const struct operand *const sources[2
 	if (!insn)
 		return false;
 	if (insn->op == OP_and)
-		return rounded_down(&w, a, b, &values[0], out) || rounding_of(&w, a, insn, 32, out);
+		return rounded_down(&w, a, b, &values[0], out) || rounding_of(&w, a, insn, insn_type(insn, 0).bits, out);
 	uint32_t bits = insn_type(insn, 0).bits;
 
 	if (insn->op == OP_mul && insn_has(insn, MOD_lo) && (bits == 32 || bits == 16) &&
