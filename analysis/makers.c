@@ -39,9 +39,12 @@ static struct thread_set who_makes(const struct maker_search *m, uint32_t access
 	return who;
 }
 
-/* NULL: there are too many; the facts then count as anybody's. */
+/* NULL: there are too many, or there is no thread at all, as in code that never runs, which is for others to say; the
+ * facts then count as anybody's. */
 static struct maker_class *class_of(struct maker_search *m, const struct thread_set *who)
 {
+	if (thread_set_next(who, 0) == THREADS_MAX)
+		return NULL;
 	for (uint32_t i = 0; i < m->n; i++)
 		if (thread_set_within(who, &m->v[i].who) && thread_set_within(&m->v[i].who, who))
 			return &m->v[i];
