@@ -159,8 +159,8 @@ def compare(run, text, change, names, same, before, after, texts):
 
 def believes(run, text, change, after, changed, key):
     """Without a belief the edge is there: `own-stage', of what it cannot count any more; `consumed-loads', where each
-    way of a branch has got its own copy of the hand-off, so that it stands in front of them; `map-gap', where two rounds
-    of a loop are one, so that copies of both go to places of their own. Where maps are acquired, `tensormap-unfenced' is
+    way of a branch has got its own copy of the hand-off, so that it stands in front of them; `map-gap' and
+    `stage-stride', where two rounds of a loop are one, so that copies of both go to places of their own, twice as far on each round. Where maps are acquired, `tensormap-unfenced' is
     only said of one that is certainly the same, and `bulk-store-unwaited' only where it is known that few threads issue the
     store, which is not looked for in registers that two copies of the code define."""
     report, ids = after
@@ -171,7 +171,7 @@ def believes(run, text, change, after, changed, key):
     if any(text.name.endswith(name) and c in change and key[1] == kernel for name, c, kernel in BETTER):
         return True
     beliefs = {a for k in report["kernels"] for a in k["assumptions"]} & {
-        "own-stage", "consumed-loads" if "copy tails" in change or "unroll" in change else "", "map-gap" if "unroll" in change else ""}
+        "own-stage", "consumed-loads" if "copy tails" in change or "unroll" in change else ""} | ({"map-gap", "stage-stride"} if "unroll" in change else set())
     if not beliefs or any(o.startswith("--assume") for o in text.options):
         return False
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as f:
