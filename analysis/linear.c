@@ -9,6 +9,8 @@
 
 #include "analysis/value_private.h"
 
+#include <string.h>
+
 #define TERMS_MOST 12
 #define LOOKS_MOST 64 /* operands followed */
 
@@ -22,10 +24,10 @@ struct linear {
 	struct linear *next;
 	uint32_t insn, touch;
 	bool known;
-	struct term terms[TERMS_MOST];
 	uint32_t n;
 	int64_t constant, lo, hi; /* the ends of the whole sum */
 	uint32_t assumptions;
+	struct term terms[TERMS_MOST]; /* of a kept one as many as there are */
 };
 
 struct sum {
@@ -212,16 +214,16 @@ static const struct linear *linear_of(struct values *vs, const struct access *g)
 			return l;
 	const struct touch *touch = &vs->cfg->effects[g->insn]->touches[g->touch];
 	const struct operand *o = insn_operand(vs->fn, &vs->fn->insns[g->insn], touch->operand);
-	struct linear *l = ARENA_NEW(vs->arena, struct linear, 1);
-	struct sum s = {.vs = vs, .l = l, .variable = g->address.id};
+	struct linear found = {.insn = g->insn, .touch = g->touch};
+	struct sum s = {.vs = vs, .l = &found, .variable = g->address.id};
 
 	if (o && o->kind == OPERAND_MEM)
 		o = o->indexed ? NULL : operand_child(vs->fn, o, 0);
-	l->insn = g->insn;
-	l->touch = g->touch;
-	l->known = add_operand(&s, o, 1) && s.variables == 1 && find_ends(&s, g->insn);
-	l->next = *list;
-	return *list = l;
+	found.known = add_operand(&s, o, 1) && s.variables == 1 && find_ends(&s, g->insn);
+	found.next = *list;
+	size_t size = offsetof(struct linear, terms) + sizeof(found.terms[0]) * (found.known ? found.n : 0);
+
+	return *list = memcpy(arena_alloc_unset(&vs->caches, size), &found, size);
 }
 
 static int64_t rest_of(int64_t v, int64_t by)

@@ -63,6 +63,7 @@ void context_rest(struct values *vs)
 	vs->ncontexts = 0;
 	vs->implied = NULL;
 	vs->places = NULL;
+	memset(vs->linears, 0, sizeof(vs->linears));
 }
 
 /* ---- what follows from a predicate, kept ---- */

@@ -294,7 +294,7 @@ bool value_fields_apart(const struct values *, const struct insn *, uint32_t bit
 
 /* value_context.c */
 void context_find_controls(struct values *);
-/* Forgets what holds in blocks; what was found so stays as it is. */
+/* Forgets what holds in blocks, and all else that is in `caches`; what was found so stays as it is. */
 void context_rest(struct values *);
 void context_at_block(struct values *, uint32_t block, struct context *);
 extern const struct context context_nothing;
