@@ -2,7 +2,8 @@
 /*
  * In: facts, and the threads that come to each instruction (threads.h). Out: for each block that is asked for,
  * the facts of accesses that none of its threads makes. Sound as both sets name every thread that may come
- * there: a thread that made the access and is at the block now would be in both.
+ * there: a thread that made the access and is at the block now would be in both. Roles are of whole warps, and to
+ * ask for each lane would cost as much as a fifth of everything else.
  */
 #include "analysis/makers.h"
 
@@ -33,7 +34,7 @@ static struct thread_set who_makes(const struct maker_search *m, uint32_t access
 	for (uint32_t i = 0; i < all.n; i++) {
 		struct thread_set more;
 
-		threads_run(m->unit->values, m->unit->accesses.v[all.v[i]].insn, &more);
+		warps_run(m->unit->values, m->unit->accesses.v[all.v[i]].insn, &more);
 		thread_set_join(&who, &more);
 	}
 	return who;
@@ -120,5 +121,5 @@ void makers_find(
 	out->assumptions = assumed ? ASSUME_FLAT_BLOCK : 0;
 	out->absent = ARENA_NEW(unit->arena, struct bits, unit->cfg.n);
 	for (uint32_t b = bits_next(asked, 0); b != NONE; b = bits_next(asked, b + 1))
-		out->absent[b] = absent_kept(&m, kept, &n, threads_reach(unit->values, b));
+		out->absent[b] = absent_kept(&m, kept, &n, warps_reach(unit->values, b));
 }

@@ -209,6 +209,26 @@ static void take_out(const struct values *vs, uint32_t insn, bool instead, struc
 	}
 }
 
+/* The same for those whose warp the guard does not part: of each warp one thread is asked. */
+static void take_out_warps(const struct values *vs, uint32_t insn, bool instead, struct thread_set *set)
+{
+	uint32_t node = vs->ssa.guard_of[insn];
+	const struct kept_truths *kept = kept_of(vs, node);
+	bool negated = vs->fn->insns[insn].guard_negated;
+
+	for (uint32_t t = kept ? thread_set_next(set, 0) : THREADS_MAX; t < THREADS_MAX;
+		t = thread_set_next(set, (t / 32 + 1) * 32)) {
+		uint64_t warp = UINT64_C(0xffffffff) << (t & 32);
+
+		if (!thread_set_has(&kept->asked, t))
+			kept = ask(vs, (struct thread){(uint16_t)t, false}, node);
+		const struct thread_set *out = negated == instead ? &kept->no : &kept->yes;
+
+		if (!(warp & ~out->w[t / 64]))
+			set->w[t / 64] &= ~warp;
+	}
+}
+
 static const struct thread_set *all_threads(const struct values *vs)
 {
 	struct thread_set *all = ARENA_NEW(vs->arena, struct thread_set, 1);
@@ -221,7 +241,7 @@ static const struct thread_set *all_threads(const struct values *vs)
 
 /* From those that reach its dominator. */
 static const struct thread_set *find_reach(
-	const struct values *vs, uint32_t b, const struct thread_set *above)
+	const struct values *vs, uint32_t b, const struct thread_set *above, bool warps)
 {
 	uint32_t edge, p = way_in(vs->cfg, b, &edge), branch = p == NONE ? NONE : branch_of(vs, p);
 
@@ -229,36 +249,49 @@ static const struct thread_set *find_reach(
 		return above;
 	struct thread_set set = *above;
 
-	take_out(vs, branch, edge == 1, &set);
+	(warps ? take_out_warps : take_out)(vs, branch, edge == 1, &set);
 	if (thread_set_within(above, &set))
 		return above;
 	return memcpy(ARENA_UNSET(vs->arena, struct thread_set, 1), &set, sizeof(set));
 }
 
-const struct thread_set *threads_reach(const struct values *vs, uint32_t block)
+static const struct thread_set *reach_of(
+	const struct values *vs, uint32_t block, const struct thread_set ***kept, bool warps)
 {
 	struct values *m = keeper(vs);
 	const struct cfg *cfg = vs->cfg;
 	uint32_t n = 0, *stack;
 
-	if (!m->reach) {
-		m->reach = ARENA_NEW(m->arena, const struct thread_set *, cfg->n);
-		m->reach[0] = all_threads(vs);
+	if (!*kept) {
+		*kept = ARENA_NEW(m->arena, const struct thread_set *, cfg->n);
+		(*kept)[0] = all_threads(vs);
 	}
-	for (uint32_t b = block; b != NONE && !m->reach[b]; b = cfg->blocks[b].idom)
+	const struct thread_set **reach = *kept;
+
+	for (uint32_t b = block; b != NONE && !reach[b]; b = cfg->blocks[b].idom)
 		n++;
 	if (!n)
-		return m->reach[block];
+		return reach[block];
 	stack = ARENA_NEW(m->arena, uint32_t, n);
 	n = 0;
-	for (uint32_t b = block; b != NONE && !m->reach[b]; b = cfg->blocks[b].idom)
+	for (uint32_t b = block; b != NONE && !reach[b]; b = cfg->blocks[b].idom)
 		stack[n++] = b;
 	while (n--) {
 		uint32_t above = cfg->blocks[stack[n]].idom;
 
-		m->reach[stack[n]] = find_reach(vs, stack[n], m->reach[above == NONE ? 0 : above]);
+		reach[stack[n]] = find_reach(vs, stack[n], reach[above == NONE ? 0 : above], warps);
 	}
-	return m->reach[block];
+	return reach[block];
+}
+
+const struct thread_set *threads_reach(const struct values *vs, uint32_t block)
+{
+	return reach_of(vs, block, &keeper(vs)->reach, false);
+}
+
+const struct thread_set *warps_reach(const struct values *vs, uint32_t block)
+{
+	return reach_of(vs, block, &keeper(vs)->warps_reach, true);
 }
 
 bool threads_may_take(
@@ -277,4 +310,11 @@ void threads_run(const struct values *vs, uint32_t insn, struct thread_set *set)
 	*set = *threads_reach(vs, vs->cfg->block_of[insn]);
 	if (vs->fn->insns[insn].guard != NONE)
 		take_out(vs, insn, false, set);
+}
+
+void warps_run(const struct values *vs, uint32_t insn, struct thread_set *set)
+{
+	*set = *warps_reach(vs, vs->cfg->block_of[insn]);
+	if (vs->fn->insns[insn].guard != NONE)
+		take_out_warps(vs, insn, false, set);
 }

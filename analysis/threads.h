@@ -103,8 +103,11 @@ enum truth thread_takes(const struct values *, struct thread, uint32_t block, ui
 bool thread_reaches(const struct values *, struct thread, uint32_t block);
 /* The same for all threads that a CTA may have: those that reach the block. Belongs to the values. */
 const struct thread_set *threads_reach(const struct values *, uint32_t block);
+/* At least those: a warp is left out only where all its threads are, and is asked by one of them. */
+const struct thread_set *warps_reach(const struct values *, uint32_t block);
 /* Those of them for which the guard of the instruction may hold there. */
 void threads_run(const struct values *, uint32_t insn, struct thread_set *);
+void warps_run(const struct values *, uint32_t insn, struct thread_set *);
 /* Some thread of the set may take the edge to successor `i` of the block. */
 bool threads_may_take(const struct values *, const struct thread_set *, uint32_t block, uint32_t i);
 /* What an operand of an instruction holds in thread tid, and in all from it to before *end; false: not

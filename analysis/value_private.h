@@ -179,6 +179,7 @@ struct values {
 	struct kept_truths **truths; /* by node, filled on demand: see thread_ways.c */
 	struct kept_truths *truths_alike[3]; /* by enum truth: of nodes that are so for all threads */
 	const struct thread_set **reach; /* by block, likewise */
+	const struct thread_set **warps_reach; /* the same by whole warps */
 	struct kept_numbers **thread_numbers; /* by node, filled on demand: see threads.c */
 	uint32_t nthread_numbers;
 	struct residues *residues[RESIDUES_LISTS]; /* see residues.c */
