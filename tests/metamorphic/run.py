@@ -177,7 +177,7 @@ def believes(run, text, change, after, changed, key):
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as f:
         f.write(changed)
         f.flush()
-        return key in with_ids(run.check([f.name], text.options + ["--assume=-" + ",".join(beliefs)])[0], ids)[0]
+        return key in with_ids(run.check([f.name], text.options + ["--assume=" + ",".join("-" + b for b in sorted(beliefs))])[0], ids)[0]
 
 
 def chains(run, text, times):
