@@ -152,7 +152,7 @@ static bool add_node(struct sum *s, uint32_t node, int64_t factor)
 {
 	const struct node *n = &s->vs->ssa.nodes[node];
 	const struct value *v = value_at(s->vs, node);
-	struct linear before = *s->l;
+	struct linear before;
 	int64_t variables = s->variables;
 
 	if (v->base == BASE_NUMBER && v->lo == v->hi) {
@@ -162,10 +162,13 @@ static bool add_node(struct sum *s, uint32_t node, int64_t factor)
 	}
 	if (n->kind == NODE_DEF && n->previous == NONE && s->looks < LOOKS_MOST &&
 		is_plain(s->vs, &s->vs->fn->insns[n->insn])) {
+		size_t size = offsetof(struct linear, terms) + sizeof(before.terms[0]) * s->l->n;
+
 		s->looks++;
+		memcpy(&before, s->l, size);
 		if (add_insn(s, &s->vs->fn->insns[n->insn], factor))
 			return true;
-		*s->l = before;
+		memcpy(s->l, &before, size);
 		s->variables = variables;
 	}
 	return add_term(s, node, factor);
