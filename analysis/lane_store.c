@@ -77,7 +77,7 @@ static bool is_of_whole_warp(const struct unit *unit, uint32_t insn)
 {
 	const struct insn *i = &unit->fn->insns[insn];
 
-	if (i->guard != NONE || !insn_has(i, MOD_sync) || cfg_active_from(&unit->cfg, insn) == NONE)
+	if (!insn_has(i, MOD_sync) || cfg_active_from(&unit->cfg, insn) == NONE)
 		return false;
 	switch (i->op) {
 	case OP_mma:

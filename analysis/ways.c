@@ -21,7 +21,8 @@ void ways_build(const struct scene *scene, struct ways *ways)
 		.pred_first = ARENA_NEW(scene->arena, uint32_t, g->n + 1),
 		.pred = ARENA_NEW(scene->arena, uint32_t, g->first[g->n] + 1),
 		.queue = ARENA_NEW(scene->arena, uint32_t, g->n + 1),
-		.forward = bits_new(scene->arena, g->n + 1)};
+		.forward = bits_new(scene->arena, g->n + 1),
+		.ends = bits_new(scene->arena, g->n + 1)};
 	for (uint32_t i = 0; i < g->first[g->n]; i++)
 		ways->pred_first[g->succ[i] + 1]++;
 	for (uint32_t p = 0; p < g->n; p++)
@@ -32,12 +33,11 @@ void ways_build(const struct scene *scene, struct ways *ways)
 			ways->pred[at[g->succ[i]]++] = p;
 }
 
-static bool is_sink(const struct demand *demand, uint32_t p)
+/* Marks points, or takes the marks away. */
+static void mark(struct bits ends, const uint32_t *points, uint32_t n, bool set)
 {
-	for (uint32_t i = 0; i < demand->nsinks; i++)
-		if (demand->sinks[i] == p)
-			return true;
-	return false;
+	for (uint32_t i = 0; i < n; i++)
+		set ? bits_set(ends, points[i]) : bits_clear(ends, points[i]);
 }
 
 /* Also behind a fence that ends a block, if the next one is reached with the access pending some
@@ -71,7 +71,7 @@ static void forwards(struct ways *ways, const struct demand *demand)
 	while (first < last) {
 		uint32_t p = ways->queue[first++];
 
-		if (is_sink(demand, p))
+		if (bits_has(ways->ends, p))
 			continue;
 		for (uint32_t k = g->first[p]; k < g->first[p + 1]; k++)
 			go(ways, g->succ[k], demand, ways->forward, &last);
@@ -82,6 +82,7 @@ void ways_of(struct ways *ways, const struct demand *demand, enum way_end end, s
 {
 	uint32_t first = 0, last = 0;
 
+	mark(ways->ends, demand->sinks, demand->nsinks, true);
 	forwards(ways, demand);
 	bits_zero(on_way);
 	for (uint32_t i = 0; i < demand->nsinks; i++) {
@@ -96,9 +97,10 @@ void ways_of(struct ways *ways, const struct demand *demand, enum way_end end, s
 
 		for (uint32_t k = ways->pred_first[p]; k < ways->pred_first[p + 1]; k++)
 			if (bits_has(ways->forward, ways->pred[k]) &&
-				!is_sink(demand, ways->pred[k]))
+				!bits_has(ways->ends, ways->pred[k]))
 				go(ways, ways->pred[k], demand, on_way, &last);
 	}
+	mark(ways->ends, demand->sinks, demand->nsinks, false);
 }
 
 static bool stops(const struct unit *unit, uint32_t insn)
@@ -109,14 +111,6 @@ static bool stops(const struct unit *unit, uint32_t insn)
 		return true;
 	for (uint8_t i = 0; i < effect->ntouches; i++)
 		if (effect->touches[i].proxy == PROXY_ASYNC)
-			return true;
-	return false;
-}
-
-static bool is_source(const struct demand *demand, uint32_t p)
-{
-	for (uint32_t i = 0; i < demand->nsources; i++)
-		if (demand->sources[i] == p)
 			return true;
 	return false;
 }
@@ -150,7 +144,8 @@ void ways_nearby(struct ways *ways, uint32_t from, bool backwards, struct bits n
 	}
 }
 
-bool ways_lead_to(struct ways *ways, uint32_t from, const struct demand *demand, struct bits to)
+/* Whether a marked end does not come first. */
+static bool leads_to(struct ways *ways, uint32_t from, struct bits to)
 {
 	const struct unit *unit = ways->scene->unit;
 	uint32_t first = 0, last = 0;
@@ -160,7 +155,7 @@ bool ways_lead_to(struct ways *ways, uint32_t from, const struct demand *demand,
 	while (first < last) {
 		uint32_t p = ways->queue[first++];
 
-		if (is_source(demand, p))
+		if (bits_has(ways->ends, p))
 			continue;
 		if (bits_has(to, p))
 			return true;
@@ -168,4 +163,13 @@ bool ways_lead_to(struct ways *ways, uint32_t from, const struct demand *demand,
 			step(ways, p, false, ways->forward, &last);
 	}
 	return false;
+}
+
+bool ways_lead_to(struct ways *ways, uint32_t from, const struct demand *demand, struct bits to)
+{
+	mark(ways->ends, demand->sources, demand->nsources, true);
+	bool leads = leads_to(ways, from, to);
+
+	mark(ways->ends, demand->sources, demand->nsources, false);
+	return leads;
 }

@@ -9,6 +9,7 @@ struct ways {
 	uint32_t *pred_first, *pred; /* predecessor points */
 	uint32_t *queue;
 	struct bits forward;
+	struct bits ends; /* of the demand under way; else empty */
 };
 
 enum way_end { WAY_ANY, WAY_RELEASE /* only sinks that hand over to other threads */ };
