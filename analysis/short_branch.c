@@ -66,13 +66,10 @@ static bool go_on(struct region *r, uint32_t b)
 	return true;
 }
 
-/* brx.idx with several targets. */
+/* One of a single target is a branch (plain.h). */
 static bool is_table(const struct unit *unit, uint32_t insn)
 {
-	const struct insn *i = &unit->fn->insns[insn];
-
-	return i->op == OP_brx &&
-	       unit->cfg.blocks[unit->cfg.block_of[insn]].succ.n > (i->guard == NONE ? 1 : 2);
+	return unit->fn->insns[insn].op == OP_brx;
 }
 
 enum branch_length branch_length(const struct unit *unit, uint32_t insn)
