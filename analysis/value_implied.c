@@ -131,7 +131,7 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 			return false;
 		if (type.bits < 63 && !c->is_signed && k >= INT64_C(1) << (type.bits - 1))
 			k -= INT64_C(1) << type.bits;
-		if (c->excludes || c->lo == c->hi) { /* one number comes from one, wrapped or not */
+		if (c->excludes) { /* one number comes from one, wrapped or not */
 			out->lo = out->hi = wrapped(c->lo - k, c->bits, c->is_signed);
 			return fits(out->lo, out->lo, c->bits, c->is_signed);
 		}
