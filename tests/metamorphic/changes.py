@@ -214,12 +214,18 @@ def back_edges(f):
                 yield i, j
 
 
+def loops_of(f):
+    """Its back edges; none where a label stands twice, in scopes of its own each."""
+    labels = [s.text for s in f.body if s.kind == "label"]
+    return list(back_edges(f)) if len(set(labels)) == len(labels) else []
+
+
 def peel_loops(module, rng):
     """One round of a loop in front of it."""
     done = False
     for f in module.functions():
-        loops = list(back_edges(f))
-        if not loops or len({s.text for s in f.body if s.kind == "label"}) < sum(s.kind == "label" for s in f.body):
+        loops = loops_of(f)
+        if not loops:
             continue
         i, j = rng.choice(loops)
         if has_nested_declarations(f, range(i, j)):

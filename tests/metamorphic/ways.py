@@ -2,7 +2,7 @@
 """Changes of the order of the text and of the ways through it; see changes.py."""
 import re
 
-from changes import back_edges, copies, decl, depths, has_nested_declarations, insn, label, straight_runs
+from changes import copies, decl, depths, has_nested_declarations, insn, label, loops_of, straight_runs
 from ptx import NAME, Statement
 
 
@@ -88,8 +88,8 @@ def unroll(module, rng):
     """Two rounds of a loop in one."""
     done = False
     for f in module.functions():
-        loops = list(back_edges(f))
-        if not loops or len({s.text for s in f.body if s.kind == "label"}) < sum(s.kind == "label" for s in f.body):
+        loops = loops_of(f)
+        if not loops:
             continue
         i, j = rng.choice(loops)
         if has_nested_declarations(f, range(i, j)) or any(s.kind == "table" for s in f.body[i:j]):
