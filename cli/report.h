@@ -68,8 +68,6 @@ char *demangle(const char *name);
 /* The start of every JSON report: schema, version, options. */
 struct json_t;
 struct json_t *json_options(const struct settings *);
-/* The element of "files" for one input. */
-struct json_t *json_file(const struct file_result *);
 /* SARIF's help of a rule: its page of docs/rules.md. */
 struct json_t *rule_help(uint32_t rule);
 struct json_t *json_summary(const struct totals *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report for programs: `fencepost-report/1' (docs/report.schema.json). One file's object is
- * made, written and freed before the next, so that memory does not grow with their number.
+ * The report for programs: `fencepost-report/1' (docs/report.schema.json). Each kernel, finding and
+ * fence is made, written and freed before the next, so that memory does not grow with their number.
  */
 #include "cli/report.h"
 #include "lib/internal.h"
@@ -236,24 +236,6 @@ static json_t *error_object(const struct file_result *file)
 	return json_null();
 }
 
-struct json_t *json_file(const struct file_result *file)
-{
-	const struct fencepost_result *result = file->result;
-	json_t *kernels = json_array(), *findings = json_array(), *fences = json_array();
-
-	for (uint32_t i = 0; result && i < result->nkernels; i++)
-		json_array_append_new(kernels, kernel_object(result->kernels[i]));
-	for (uint32_t i = 0; result && i < result->nfindings; i++)
-		json_array_append_new(findings, finding_object(result->findings[i]));
-	for (uint32_t i = 0; result && i < result->nfences; i++)
-		json_array_append_new(fences, fence_object(result->fences[i]));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "file", text(file->name),
-		"ptx_version", text(result ? result->ptx_version : NULL), "target",
-		text(result ? result->target : NULL), "error", error_object(file), "kernels",
-		kernels, "findings", findings, "fences", fences, "mutation",
-		result ? mutation(result) : json_null());
-}
-
 struct json_t *json_summary(const struct totals *totals)
 {
 	json_t *findings = json_object();
@@ -288,10 +270,40 @@ static void json_begin(struct report *report)
 	fputs(",\n \"files\": [", report->out);
 }
 
+static void put_field(FILE *out, const char *before, const char *name, json_t *value)
+{
+	fprintf(out, "%s\"%s\":", before, name);
+	put(out, value);
+}
+
+static void put_element(FILE *out, uint32_t i, json_t *value)
+{
+	fputs(i ? "," : "", out);
+	put(out, value);
+}
+
 static void json_one(struct report *report, const struct file_result *file)
 {
-	fputs(report->nfiles ? ",\n  " : "\n  ", report->out);
-	put(report->out, json_file(file));
+	static const struct fencepost_result nothing;
+	const struct fencepost_result *result = file->result ? file->result : &nothing;
+	FILE *out = report->out;
+
+	fputs(report->nfiles ? ",\n  " : "\n  ", out);
+	put_field(out, "{", "file", text(file->name));
+	put_field(out, ",", "ptx_version", text(result->ptx_version));
+	put_field(out, ",", "target", text(result->target));
+	put_field(out, ",", "error", error_object(file));
+	fputs(",\"kernels\":[", out);
+	for (uint32_t i = 0; i < result->nkernels; i++)
+		put_element(out, i, kernel_object(result->kernels[i]));
+	fputs("],\"findings\":[", out);
+	for (uint32_t i = 0; i < result->nfindings; i++)
+		put_element(out, i, finding_object(result->findings[i]));
+	fputs("],\"fences\":[", out);
+	for (uint32_t i = 0; i < result->nfences; i++)
+		put_element(out, i, fence_object(result->fences[i]));
+	put_field(out, "],", "mutation", mutation(result));
+	fputc('}', out);
 }
 
 static void json_end(struct report *report, const struct totals *totals,

@@ -19,6 +19,44 @@ struct sarif {
 	uint32_t results, dropped;
 };
 
+/* The changes that are for each finding of a file, as lists; 0 ends one. Owned. */
+struct fixes {
+	uint32_t *head; /* by finding: its first entry */
+	struct fix {
+		uint32_t fence, next;
+	} * v;
+};
+
+static void fixes_free(struct fixes *fixes)
+{
+	free(fixes->head);
+	free(fixes->v);
+}
+
+/* False: no memory. fixes_free() in any case. */
+static bool fixes_list(struct fixes *fixes, const struct fencepost_result *result)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < result->nfences; i++)
+		n += result->fences[i]->nfixes;
+	fixes->head = calloc(result->nfindings + 1, sizeof(*fixes->head));
+	fixes->v = calloc(n + 1, sizeof(*fixes->v));
+	if (!fixes->head || !fixes->v)
+		return false;
+	n = 0;
+	for (uint32_t i = result->nfences; i-- > 0;) /* so that lists go forward */
+		for (uint32_t f = 0; f < result->fences[i]->nfixes; f++) {
+			uint32_t *head = &fixes->head[result->fences[i]->fixes[f]];
+
+			if (*head && fixes->v[*head].fence == i)
+				continue;
+			fixes->v[++n] = (struct fix){i, *head};
+			*head = n;
+		}
+	return true;
+}
+
 /* nvcc writes absolute paths into .loc; code scanning wants those of the repository: below the
  * current folder they become relative. */
 static const char *relative(const char *path)
@@ -154,18 +192,14 @@ static json_t *code_flow(const struct file_result *file, const struct fencepost_
 }
 
 /* What the tool would write, as an edit of the PTX. */
-static json_t *fixes(const struct file_result *file, uint32_t number)
+static json_t *edits_of(const struct file_result *file, const struct fixes *fixes, uint32_t number)
 {
-	const struct fencepost_result *result = file->result;
 	json_t *edits = json_array();
 
-	for (uint32_t i = 0; i < result->nfences; i++) {
-		const struct fencepost_fence *fence = result->fences[i];
-		bool ours = false;
+	for (uint32_t i = fixes->head[number]; i; i = fixes->v[i].next) {
+		const struct fencepost_fence *fence = file->result->fences[fixes->v[i].fence];
 
-		for (uint32_t f = 0; f < fence->nfixes && !ours; f++)
-			ours = fence->fixes[f] == number;
-		if (!ours || !fence->bytes)
+		if (!fence->bytes)
 			continue;
 		json_array_append_new(edits,
 			json_pack("{s:{s:I, s:I}, s:{s:s%}}", "deletedRegion", "byteOffset",
@@ -184,7 +218,8 @@ static const char *sarif_level(enum fencepost_level level)
 	return level == FENCEPOST_ERROR ? "error" : level == FENCEPOST_WARNING ? "warning" : "note";
 }
 
-static json_t *result_object(const struct file_result *file, uint32_t number)
+static json_t *result_object(
+	const struct file_result *file, const struct fixes *fixes, uint32_t number)
 {
 	const struct fencepost_finding *finding = file->result->findings[number];
 	char print[17], text[4096];
@@ -201,7 +236,7 @@ static json_t *result_object(const struct file_result *file, uint32_t number)
 
 	if (finding->npath > 1)
 		json_object_set_new(out, "codeFlows", code_flow(file, finding));
-	json_t *fix = fixes(file, number);
+	json_t *fix = edits_of(file, fixes, number);
 
 	if (fix)
 		json_object_set_new(out, "fixes", fix);
@@ -251,17 +286,25 @@ static void sarif_file(struct report *report, const struct file_result *file)
 
 	if (!file->result || file->result->status != FENCEPOST_OK || !sarif)
 		return;
+	struct fixes fixes;
+
+	if (!fixes_list(&fixes, file->result)) {
+		sarif->dropped += file->result->nfindings;
+		fixes_free(&fixes);
+		return;
+	}
 	for (uint32_t i = 0; i < file->result->nfindings; i++) {
 		if (sarif->results == MAX_RESULTS) {
 			sarif->dropped++;
 			continue;
 		}
-		json_t *result = result_object(file, i);
+		json_t *result = result_object(file, &fixes, i);
 
 		fputs(sarif->results++ ? ",\n  " : "\n  ", report->out);
 		json_dumpf(result, report->out, JSON_COMPACT);
 		json_decref(result);
 	}
+	fixes_free(&fixes);
 }
 
 static void sarif_end(struct report *report, const struct totals *totals,
@@ -274,7 +317,7 @@ static void sarif_end(struct report *report, const struct totals *totals,
 	if (sarif && sarif->dropped) {
 		char text[120];
 
-		snprintf(text, sizeof(text), "%u results beyond %d are left out of this run",
+		snprintf(text, sizeof(text), "%u results are left out of this run, which holds %d at most",
 			sarif->dropped, MAX_RESULTS);
 		json_array_append_new(notes,
 			json_pack("{s:s, s:o}", "level", "warning", "message", message(text)));
