@@ -117,23 +117,35 @@ struct bulk_search {
 	uint8_t exit_state;
 };
 
+static bool has_condition(const struct check_walk *w, const struct check_condition *c)
+{
+	for (uint32_t i = 0; i < w->nconditions; i++)
+		if (w->conditions[i].number == c->number && w->conditions[i].truth == c->truth)
+			return true;
+	return false;
+}
+
 /* Whether the writer at `insn` is a thread that runs the store as well: then its own wait is
- * enough. */
+ * enough. All that picks the store's threads out of the CTA must pick the writer's. */
 static bool same_threads(const struct check_walk *w, uint32_t insn)
 {
 	const struct cfg *cfg = &w->unit->cfg;
+	bool picks = false;
 
-	if (cfg_dominates(cfg, cfg->block_of[w->site], cfg->block_of[insn]))
+	if (w->unit->fn->insns[w->site].guard == NONE &&
+		cfg_dominates(cfg, cfg->block_of[w->site], cfg->block_of[insn]))
 		return true;
 	struct check_walk other = {.unit = w->unit, .defs = w->defs, .site = insn};
 
 	check_conditions(&other);
-	for (uint32_t i = 0; i < other.nconditions; i++)
-		for (uint32_t k = 0; k < w->nconditions; k++)
-			if (other.conditions[i].number == w->conditions[k].number &&
-				other.conditions[i].truth == w->conditions[k].truth)
-				return true;
-	return false;
+	for (uint32_t k = 0; k < w->nconditions; k++) {
+		if (w->conditions[k].same)
+			continue;
+		if (!has_condition(&other, &w->conditions[k]))
+			return false;
+		picks = true;
+	}
+	return picks;
 }
 
 static void try_write(

@@ -122,7 +122,8 @@ static void add_condition(struct check_walk *w, uint32_t insn, bool truth)
 		uint32_t number = value_number(w->unit->values, k.insn, &reg);
 
 		if (stays(w->unit, k.insn, &reg, number) && w->nconditions < MAX_CONDITIONS)
-			w->conditions[w->nconditions++] = (struct check_condition){number, k.truth};
+			w->conditions[w->nconditions++] = (struct check_condition){
+				number, k.truth, value_uniform(w->unit->values, k.insn, &reg)};
 		if (reaches_site(w, &k))
 			track(w, k.reg, k.truth ? CHECK_TRUE : CHECK_FALSE, true);
 		uint32_t more = derive(w->unit, &k, made);

@@ -12,6 +12,7 @@
 struct check_condition {
 	uint32_t number;
 	bool truth;
+	bool same; /* for all threads of the CTA that come there */
 };
 
 /* A predicate register followed along the walk: as a set of what it can hold. */

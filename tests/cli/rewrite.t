@@ -53,4 +53,4 @@ $ fencepost -q --fix=none missing.ptx -o none.ptx; echo $?; cmp none.ptx missing
 
 A new fence that another kernel's makes spare goes again, and that one settles its finding too.
 $ fencepost -q --fix=missing,misplaced,wide,redundant -o out.ptx --format=json --report=r.json new_fence.ptx; tr -d ' \n' <r.json | grep -o '"fixes":[^]]*]'
-1 "fixes":[2,0,1]
+1 "fixes":[4,2,3]

@@ -161,12 +161,9 @@ def believes(run, text, change, after, changed, key):
     """Without a belief the edge is there: `own-stage', of what it cannot count any more; `consumed-loads', where each
     way of a branch has got its own copy of the hand-off, so that it stands in front of them; `map-gap' and
     `stage-stride', where two rounds of a loop are one, so that copies of both go to places of their own, twice as far on each round. Where maps are acquired, `tensormap-unfenced' is
-    only said of one that is certainly the same, and `bulk-store-unwaited' only where it is known that few threads issue the
-    store, which is not looked for in registers that two copies of the code define."""
+    only said of one that is certainly the same."""
     report, ids = after
     if key[0] == "tensormap-unfenced" and "halves" in change and "fence.proxy.tensormap::generic.acquire" in changed:
-        return True
-    if key[0] == "bulk-store-unwaited" and any(c in change for c in ("copy tails", "peel loops", "unroll")):
         return True
     if any(text.name.endswith(name) and c in change and key[1] == kernel for name, c, kernel in BETTER):
         return True
