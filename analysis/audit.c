@@ -21,6 +21,7 @@ struct judge {
 	bool has_issuer;	/* they differ: some fence works behind a hand-off */
 	bool gone;		/* some fence was found spare */
 	bool hides;		/* some edge of theirs stands for more than its own pair */
+	bool peers;		/* some edge of theirs is missing for bytes of a peer */
 	struct fence_report *v; /* one per text, at its lowest copy; later ones first */
 	uint32_t n;
 	struct audit *audit;
@@ -75,10 +76,11 @@ static bool is_wide(const struct fence_report *report)
 	return report->kind == FENCE_ASYNC_ALL || report->kind == FENCE_ASYNC_CLUSTER;
 }
 
-/* Which edges come back without a fence that is needed is asked for its width and its side, and by observers. */
+/* Which edges come back without a fence that is needed is asked for its width (too wide, too
+ * narrow) and its side, and by observers. */
 static bool wants_edges(const struct judge *j, const struct fence_report *report)
 {
-	return j->has_issuer || (is_wide(report) && !j->hides) || j->now.unit->observed;
+	return j->has_issuer || j->peers || (is_wide(report) && !j->hides) || j->now.unit->observed;
 }
 
 /* Takes the fence away; the edges that are new by it are counted and appended to those of the
@@ -183,7 +185,8 @@ static void judge_both_sides(struct judge *j, struct fence_report *report)
 	j->gone = true;
 }
 
-/* An edge between groups of accesses is there already: that another pair of them is open is not seen. */
+/* An edge between groups of accesses is there already: that another pair of them is open is not
+ * seen. */
 static bool hides_pairs(const struct flow *flow)
 {
 	for (uint32_t i = 0; i < flow->nedges; i++)
@@ -202,6 +205,8 @@ static void find_bases(struct judge *j, const struct flow *flow)
 	j->hides = hides_pairs(flow) || hides_pairs(&own);
 	for (uint32_t i = 0; i < own.nedges; i++)
 		j->has_issuer |= edge_index_is_new(&j->base, &own.edges[i]);
+	for (uint32_t i = 0; i < flow->nedges; i++)
+		j->peers |= flow->edges[i].space == SPACE_CLUSTER;
 }
 
 /* Those that do nothing on the writer's side, one after the other with all fences, then once what
@@ -329,7 +334,8 @@ static int by_insn(const void *a, const void *b)
 	return x->insn < y->insn ? -1 : x->insn > y->insn;
 }
 
-/* What is not modelled may be what the fence is for, or one more pair of an edge that stands for many. */
+/* What is not modelled may be what the fence is for, or one more pair of an edge that stands for
+ * many. */
 static void doubt(struct judge *j)
 {
 	for (uint32_t i = 0; i < j->n; i++)

@@ -22,6 +22,7 @@ void misplaced_prepare(
 	search->before = bits_new(scene->arena, scene->points.graph.n + 1);
 	search->behind = bits_new(scene->arena, scene->points.graph.n + 1);
 	search->near = NONE;
+	edge_index_build(flow->edges, flow->nedges, scene->arena, &search->missing);
 	search->on_way = ARENA_NEW(scene->arena, struct bits, search->n + 1);
 	search->from = ARENA_NEW(scene->arena, struct bits, search->n + 1);
 }
@@ -153,8 +154,8 @@ static bool before_wait(struct misplaced_search *search, uint32_t insn, const st
 	return false;
 }
 
-/* From near a release the fence is come to just where the release is from the fence, backwards: so two
- * searches do for all releases and acquires. */
+/* From near a release the fence is come to just where the release is from the fence, backwards: so
+ * two searches do for all releases and acquires. */
 static void find_near(struct misplaced_search *search, uint32_t insn)
 {
 	if (search->near == insn)
@@ -238,7 +239,8 @@ static void fill(struct misplaced_search *search, struct fence_report *report,
 	report->nedges = n;
 }
 
-/* From demand *d on the first one that the fence is blamed for; `sure`: has an edge that is more than possible. */
+/* From demand *d on the first one that the fence is blamed for; `sure`: has an edge that is more
+ * than possible. */
 static const char *find_blame(
 	struct misplaced_search *search, uint32_t insn, bool sure, uint32_t *d)
 {
@@ -255,12 +257,31 @@ static const char *find_blame(
 	return reason;
 }
 
+/* All that it is needed for is missing all the same, for those of the bytes that are a peer's: an
+ * address of the cluster may be one of the own CTA. */
+static bool covers_half(const struct misplaced_search *search, const struct fence_report *report,
+	const struct audit *audit)
+{
+	if (fence_width((enum fence_kind)report->kind) & SPACE_CLUSTER || !search->n)
+		return false;
+	for (uint32_t i = 0; i < report->nedges; i++) {
+		struct edge peer = audit->lost[report->edges[i]];
+
+		if (peer.space != SPACE_SHARED)
+			return false;
+		peer.space = SPACE_CLUSTER;
+		if (edge_index_find(&search->missing, &peer) == NONE)
+			return false;
+	}
+	return report->nedges;
+}
+
 void misplaced_judge(struct misplaced_search *search, struct fence_report *report,
 	struct audit *audit, uint32_t *cap)
 {
 	uint32_t d = 0;
 
-	if (report->verdict != FENCE_SPARE ||
+	if ((report->verdict != FENCE_SPARE && !covers_half(search, report, audit)) ||
 		search->scene->unit->cfg.block_of[report->insn] == NONE)
 		return;
 	const char *reason = find_blame(search, report->insn, false, &d);

@@ -13,6 +13,7 @@ struct misplaced_search {
 	struct demand *demands;
 	uint32_t n;
 	struct ways ways;
+	struct edge_index missing; /* the flow's edges */
 	struct bits scratch;
 	struct bits *on_way; /* by demand; no words: not asked yet */
 	struct bits *from;   /* by demand, filled with them: pending there, behind no sink */

@@ -106,9 +106,11 @@ static bool loop_is_neutral(const struct unit *unit, uint32_t head)
 	return true;
 }
 
-/* One step outwards: the point before the branch into the arm, or before the loop; NONE: stay. */
-static uint32_t step_out(const struct unit *unit, uint32_t point)
+/* One step outwards: the point before the branch into the arm, or before the loop (behind what
+ * stands there, if a fence before that would cover less); NONE: stay. */
+static uint32_t step_out(const struct scene *scene, uint32_t point)
 {
+	const struct unit *unit = scene->unit;
 	const struct cfg *cfg = &unit->cfg;
 	uint32_t b = cfg->block_of[point], head = cfg->blocks[b].loop_head, to;
 
@@ -122,17 +124,19 @@ static uint32_t step_out(const struct unit *unit, uint32_t point)
 			!region_is_neutral(unit, to, cfg->blocks[to].ipdom))
 			return NONE;
 	}
-	if (to == NONE || !cfg->blocks[to].count || !is_neutral(unit, last_of(&cfg->blocks[to])))
+	if (to == NONE || !cfg->blocks[to].count)
 		return NONE;
-	return last_of(&cfg->blocks[to]);
+	uint32_t last = last_of(&cfg->blocks[to]);
+
+	return is_neutral(unit, last) ? last : points_end_of(&scene->points, last);
 }
 
 uint32_t async_point(const struct scene *scene, uint32_t insn, bool hoist)
 {
 	uint32_t point = nearest_good(scene, insn);
 
-	while (hoist && point != NONE) {
-		uint32_t out = step_out(scene->unit, point);
+	while (hoist && point != NONE && !points_is_behind(&scene->points, point)) {
+		uint32_t out = step_out(scene, point);
 
 		if (out == NONE || scene->points.cost[out] >= CUT_AVOID)
 			break;
