@@ -251,6 +251,52 @@ static void build_one(struct items *items, const struct item *v, uint32_t n, str
 	finding->unfixable = keep_text(finding->unfixable, keep);
 }
 
+static bool is_location(const char *at, const char *end)
+{
+	static const char word[] = ".loc";
+	const size_t size = sizeof(word) - 1;
+
+	if ((size_t)(end - at) <= size || memcmp(at, word, size) != 0 ||
+		(at[size] != ' ' && at[size] != '\t'))
+		return false;
+	for (at += size; at < end; at++)
+		if (memchr(":;{}\"/@[]|=", *at, 12)) /* something follows on its line */
+			return false;
+	return true;
+}
+
+/* A `.loc` stays with what follows it (ptx-proxies 4.4): the place before those that stand, one to
+ * a line, before a statement that begins its line; comments between them that are no hints do not
+ * count. */
+static uint32_t before_locations(const struct source *source, uint32_t statement)
+{
+	const char *text = source->text, *end = text + statement, *found = end;
+
+	while (end > text && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\f'))
+		end--;
+	while (end > text && end[-1] == '\n') {
+		const char *line = --end;
+
+		while (line > text && line[-1] != '\n')
+			line--;
+		const char *next = line;
+
+		while (line < end &&
+			(*line == ' ' || *line == '\t' || *line == '\f' || *line == '\r'))
+			line++;
+		size_t size = (size_t)(end - line);
+		bool comment = size >= 2 && line[0] == '/' && line[1] == '/' &&
+			       !memmem(line, size, "*/", 2) && !memmem(line, size, "fencepost", 9);
+
+		if (is_location(line, end))
+			found = line;
+		else if (size && !comment)
+			break;
+		end = next;
+	}
+	return (uint32_t)(found - text);
+}
+
 /* Every edge that a change settles belongs to a finding: `of_edge` says to which. */
 static void set_changes(const struct analysis_view *view, const uint32_t *of_edge,
 	struct arena *keep, struct kernel_result *result)
@@ -269,9 +315,11 @@ static void set_changes(const struct analysis_view *view, const uint32_t *of_edg
 			.weight = change->weight,
 			.reason = keep_text(change->reason, keep)};
 
-		fence.at = at_end			     ? fn->end_at.begin
-			   : change->change == CHANGE_INSERT ? insn_insert_at(fn, change->before)
-							     : fn->insns[change->before].at.begin;
+		fence.at = at_end ? fn->end_at.begin
+			   : change->change == CHANGE_INSERT
+				   ? before_locations(
+					     fn->module->source, insn_insert_at(fn, change->before))
+				   : fn->insns[change->before].at.begin;
 		if (change->behind)
 			fence.at = source_rest_blank(
 				fn->module->source, fn->insns[change->before].at.end);

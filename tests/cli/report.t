@@ -74,7 +74,7 @@ $ fencepost --check inlined.ptx
 1        | 	^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 1        = source: gemm.cu:33:5
 1        = kernel: kernel(float*); confidence: proven
-1        = do: put `fence.proxy.async.shared::cta;' before line 25, in every thread that writes; in the source: after store.cuh:11
+1        = do: put `fence.proxy.async.shared::cta;' before line 24, in every thread that writes; in the source: after store.cuh:11
 1 
 1 inlined.ptx:5: findings: kernel(float*) (13 instructions, 1 generic, 1 async, 0 fences)
 1 fencepost: 1 error in 1 kernel of 1 file (verdicts: 1 findings)
