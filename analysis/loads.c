@@ -217,6 +217,14 @@ static bool any_used(const struct loads *l, struct bits set, const struct tracke
 	return false;
 }
 
+static bool any_defined(const struct loads *l, struct bits set, const struct tracked_insn *r)
+{
+	for (uint32_t i = 0; i < r->ndefs; i++)
+		if (has(l, set, r->defs[i]))
+			return true;
+	return false;
+}
+
 static bool is_conditional(const struct insn *branch)
 {
 	return branch->guard != NONE || branch->op == OP_brx;
@@ -379,7 +387,10 @@ static void step(struct loads *l, enum age a, uint32_t i)
 	if (!(r->fold & l->fold[a]))
 		return;
 	struct bits must_set = l->now.must[a], may_set = l->now.may[a];
-	bool must = any_used(l, must_set, r), may = any_used(l, may_set, r);
+	bool may = any_used(l, may_set, r), must = may && any_used(l, must_set, r);
+
+	if (!may && !any_defined(l, may_set, r))
+		return;
 	uint32_t under = insn->guard == NONE ? NONE : l->tracked.number[insn->guard];
 	bool guard = under != NONE && has(l, must_set, under);
 
