@@ -136,7 +136,7 @@ static void fill_join(struct values *vs, uint32_t variable, struct residues *kep
 }
 
 /* With a part that is not known as a whole the number is not either, but for and, or. */
-static bool may_be_whole(const struct residue_form *f, const struct column *a, const struct residue *x,
+static inline bool may_be_whole(const struct residue_form *f, const struct column *a, const struct residue *x,
 	const struct column *b, const struct residue *y)
 {
 	uint64_t all = f->width < 64 ? (UINT64_C(1) << f->width) - 1 : ~UINT64_C(0);
@@ -149,27 +149,71 @@ static bool may_be_whole(const struct residue_form *f, const struct column *a, c
 	       (y_whole && (b->is_open || (y->value & all) == enough));
 }
 
+/* Threads of one word of a set: those whose number is whole, and those of which it may be otherwise. */
+struct whole {
+	uint64_t found, open;
+};
+
+/* Of one kind of form: the compiler makes a loop for each. */
+static inline __attribute__((always_inline)) struct whole fill_whole_word(struct residues *kept,
+	const struct residue_form *f, const struct column *a, const struct column *b, uint32_t first, uint64_t threads)
+{
+	struct whole w = {0, 0};
+
+	for (; threads; threads &= threads - 1) {
+		uint32_t tid = first + (uint32_t)__builtin_ctzll(threads);
+		struct residue x = column_at(a, tid), y = column_at(b, tid), r = residue_combined(f, x, y);
+
+		if (r.bits >= f->width && f->most >= f->width) {
+			kept->v[tid] = residue_modulo(r.value, f->width);
+			w.found |= threads & -threads;
+		} else if (may_be_whole(f, a, &x, b, &y)) {
+			w.open |= threads & -threads;
+		}
+	}
+	return w;
+}
+
+static struct whole fill_whole_of(struct residues *kept, const struct column *a, const struct column *b,
+	uint32_t first, uint64_t threads)
+{
+	struct residue_form f = kept->form;
+
+	switch (f.kind) {
+	case FORM_SAME:
+		f.kind = FORM_SAME;
+		return fill_whole_word(kept, &f, a, b, first, threads);
+	case FORM_ADD:
+		f.kind = FORM_ADD;
+		return fill_whole_word(kept, &f, a, b, first, threads);
+	case FORM_AND:
+		f.kind = FORM_AND;
+		return fill_whole_word(kept, &f, a, b, first, threads);
+	case FORM_MULTIPLE:
+		f.kind = FORM_MULTIPLE;
+		return fill_whole_word(kept, &f, a, b, first, threads);
+	default:
+		return fill_whole_word(kept, &f, a, b, first, threads);
+	}
+}
+
 /* From the parts, in the threads of `todo` that both are kept of. Takes from it those in which the whole number
  * follows so, and rests on no assumption; and leaves in `open` those in which it may follow otherwise. */
 static void fill_whole(struct residues *kept, const struct column *a, const struct column *b,
 	struct thread_set *todo, struct thread_set *open)
 {
-	const struct residue_form *f = &kept->form;
 	struct thread_set known = *todo;
 
 	column_narrow(a, &known);
 	column_narrow(b, &known);
-	for (uint32_t tid = thread_set_next(&known, 0); tid < THREADS_MAX;
-		tid = thread_set_next(&known, tid + 1)) {
-		struct residue x = column_at(a, tid), y = column_at(b, tid), r = residue_combined(f, x, y);
-		bool whole = r.bits >= f->width && f->most >= f->width;
+	for (uint32_t i = 0; i < THREADS_MAX / 64; i++) {
+		if (!known.w[i])
+			continue;
+		struct whole w = fill_whole_of(kept, a, b, i * 64, known.w[i]);
 
-		if (whole) {
-			residues_keep(kept, tid, residue_modulo(r.value, f->width));
-			thread_set_remove(todo, tid);
-		}
-		if (whole || !may_be_whole(f, a, &x, b, &y))
-			thread_set_remove(open, tid);
+		kept->asked.w[i] |= w.found;
+		todo->w[i] &= ~w.found;
+		open->w[i] &= ~known.w[i] | w.open;
 	}
 }
 
@@ -185,11 +229,15 @@ static void fill_parts(struct residues *kept, const struct column *a, const stru
 		return;
 	kept->assumptions |=
 		column_assumptions(a) | column_assumptions(b) | kept->form.set_assumptions;
-	for (uint32_t tid = thread_set_next(&known, 0); tid < THREADS_MAX;
-		tid = thread_set_next(&known, tid + 1))
-		residues_keep(kept, tid,
-			residue_bounded(&kept->form,
-				residue_combined(&kept->form, column_at(a, tid), column_at(b, tid))));
+	for (uint32_t i = 0; i < THREADS_MAX / 64; i++) {
+		for (uint64_t threads = known.w[i]; threads; threads &= threads - 1) {
+			uint32_t tid = i * 64 + (uint32_t)__builtin_ctzll(threads);
+
+			kept->v[tid] = residue_bounded(&kept->form,
+				residue_combined(&kept->form, column_at(a, tid), column_at(b, tid)));
+		}
+		kept->asked.w[i] |= known.w[i];
+	}
 }
 
 /* What register_bits() finds, in the same order. */
