@@ -468,6 +468,47 @@ uint32_t context_edge_since(struct values *vs, uint32_t from, uint32_t to)
 	return own > since ? own : since;
 }
 
+/* ---- what follows from something else now ---- */
+
+bool context_any_since(struct values *vs, uint32_t clock)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; vs->implied && i < vs->nsolved; i++)
+		for (uint32_t holds = 0; vs->implied[i] && holds < 2; holds++)
+			if (vs->implied[i]->since[holds])
+				any |= implied_by(vs, i, holds)->since[holds] >= clock;
+	return any;
+}
+
+bool context_guard_since(const struct values *vs, uint32_t guard, bool holds, uint32_t clock)
+{
+	const struct implied *known = vs->implied && guard < vs->nsolved ? vs->implied[guard] : NULL;
+
+	return known && known->since[holds] >= clock;
+}
+
+bool context_branch_since(const struct values *vs, uint32_t from, uint32_t to, uint32_t clock)
+{
+	uint32_t branch = context_branch(vs, from);
+	struct condition c = branch == NONE ? (struct condition){NONE, false} : condition_of(vs, branch, to);
+
+	return context_guard_since(vs, c.predicate, c.holds, clock);
+}
+
+void context_blocks_since(const struct values *vs, uint32_t clock, struct bits blocks)
+{
+	for (uint32_t b = 0; b < vs->cfg->n; b++) {
+		uint32_t up = vs->cfg->blocks[b].idom;
+		struct condition c = vs->entry[b] == NONE ? (struct condition){NONE, false}
+							  : condition_of(vs, vs->entry[b], b);
+
+		/* what dominates it comes before it */
+		if (context_guard_since(vs, c.predicate, c.holds, clock) || (up != NONE && bits_has(blocks, up)))
+			bits_set(blocks, b);
+	}
+}
+
 struct value context_restrict(const struct context *context, uint32_t node, struct value v)
 {
 	for (uint32_t i = 0; i < context->n; i++) {

@@ -149,7 +149,32 @@ static bool makes_dynamic_shared(const struct values *vs, uint32_t node)
 	return false;
 }
 
-bool launch_find_dependent(struct solver *s)
+/* Of a load nothing comes but of a parameter, which is at none of these addresses. */
+static bool is_load(const struct values *vs, uint32_t node)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+
+	return n->kind == NODE_DEF && (vs->fn->insns[n->insn].op == OP_ld || vs->fn->insns[n->insn].op == OP_ldu);
+}
+
+/* What is on the stack, and all that is made of it, into `anew`. */
+static void add_users(struct solver *s, uint32_t depth)
+{
+	struct values *vs = s->vs;
+
+	while (depth) {
+		uint32_t node = vs->stack[--depth];
+
+		if (bits_has(s->anew, s->rank[node]))
+			continue;
+		bits_set(s->anew, s->rank[node]);
+		for (uint32_t u = vs->user_at[node]; u < vs->user_at[node + 1]; u++)
+			if (!is_load(vs, vs->users[u]))
+				ARENA_PUSH(vs->arena, vs->stack, depth, vs->stack_cap, vs->users[u]);
+	}
+}
+
+void launch_find_dependent(struct solver *s)
 {
 	struct values *vs = s->vs;
 	uint32_t depth = 0;
@@ -158,16 +183,43 @@ bool launch_find_dependent(struct solver *s)
 	for (uint32_t i = 0; i < vs->nsolved; i++)
 		if (makes_dynamic_shared(vs, i))
 			ARENA_PUSH(vs->arena, vs->stack, depth, vs->stack_cap, i);
-	while (depth) {
-		uint32_t node = vs->stack[--depth];
+	add_users(s, depth);
+}
 
-		if (bits_has(s->anew, s->rank[node]))
-			continue;
-		if (node_bits(vs, node) == 1)
-			return false;
-		bits_set(s->anew, s->rank[node]);
-		for (uint32_t u = vs->user_at[node]; u < vs->user_at[node + 1]; u++)
-			ARENA_PUSH(vs->arena, vs->stack, depth, vs->stack_cap, vs->users[u]);
-	}
-	return true;
+/* What holds where the node stands, or on a way into it, or whether it is guarded, follows from something else. */
+static bool holds_otherwise(const struct values *vs, const struct bits blocks, uint32_t node, uint32_t clock)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+	const struct block *block = &vs->cfg->blocks[n->block];
+
+	if (n->kind == NODE_UNDEFINED)
+		return false;
+	if (n->kind == NODE_DEF)
+		return bits_has(blocks, n->block) ||
+		       (n->previous != NONE && context_guard_since(vs, vs->ssa.guard_of[n->insn],
+						       vs->fn->insns[n->insn].guard_negated, clock));
+	for (uint32_t i = 0; i < block->pred.n; i++)
+		if (bits_has(blocks, block->pred.v[i]) ||
+			context_branch_since(vs, block->pred.v[i], n->block, clock))
+			return true;
+	return false;
+}
+
+bool launch_find_outdated(struct solver *s, uint32_t clock)
+{
+	struct values *vs = s->vs;
+	uint32_t depth = 0;
+
+	if (!context_any_since(vs, clock))
+		return false;
+	struct bits blocks = bits_new(vs->arena, vs->cfg->n + 1);
+
+	context_blocks_since(vs, clock, blocks);
+	bits_zero(s->anew);
+	for (uint32_t i = 0; i < vs->nsolved; i++)
+		if (holds_otherwise(vs, blocks, i, clock))
+			ARENA_PUSH(vs->arena, vs->stack, depth, vs->stack_cap, i);
+	add_users(s, depth);
+	ARENA_GIVE_BACK(vs->arena, blocks.words, blocks.nwords);
+	return bits_any(s->anew);
 }

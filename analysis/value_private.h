@@ -316,6 +316,12 @@ static inline const struct context *context_of_block(struct values *vs, uint32_t
 }
 /* Until the values change, also when another is asked for. */
 bool context_stays(const struct values *, const struct context *of_block);
+/* What follows from some predicate is something else since that clock; brings all that is kept up to date. */
+bool context_any_since(struct values *, uint32_t clock);
+/* Then: what follows from a guard that does or does not hold; from the branch on an edge; what holds in blocks. */
+bool context_guard_since(const struct values *, uint32_t guard, bool holds, uint32_t clock);
+bool context_branch_since(const struct values *, uint32_t from, uint32_t to, uint32_t clock);
+void context_blocks_since(const struct values *, uint32_t clock, struct bits blocks);
 /* The clock of the values when it, or what it is made of, became what it is. */
 uint32_t context_look_since(struct values *, uint32_t block);
 static inline uint32_t context_since(struct values *vs, uint32_t block)

@@ -83,15 +83,6 @@ static bool looks_no_further(const struct values *vs, uint32_t node)
 	}
 }
 
-/* It also looks at the bits of what its operands are computed from, whatever holds. */
-static bool looks_at_bits(const struct values *vs, uint32_t node)
-{
-	const struct node *n = &vs->ssa.nodes[node];
-	uint32_t op = n->kind == NODE_DEF && n->previous == NONE ? vs->fn->insns[n->insn].op : OP_UNKNOWN;
-
-	return op == OP_or || op == OP_xor;
-}
-
 struct fresh {
 	uint32_t here; /* the latest change of what a node reads, */
 	uint32_t all;  /* or of what that is computed from */
@@ -327,8 +318,10 @@ static void settle_circles(struct solver *s)
 /* Grows everything to a set that evaluation maps into itself. */
 static void ascend(struct solver *s)
 {
+	uint32_t first = bits_next(s->anew, 0);
+
 	settle_circles(s);
-	s->unsettled = 0;
+	s->unsettled = first == NONE ? s->vs->nsolved : s->circle[first];
 	sweep_circles(s);
 	while (!s->vs->budget->spent && settle(s, 0, s->vs->nsolved))
 		begin_sweep(s);
@@ -407,52 +400,6 @@ static bool narrow(struct solver *s)
 	return changed || vs->budget->spent;
 }
 
-/* ---- what asking again cannot make better ---- */
-
-static bool restricts_reads(const struct values *vs, const struct context *here, uint32_t node)
-{
-	for (uint32_t i = vs->read_at[node]; i < vs->read_at[node + 1]; i++) {
-		uint32_t read = vs->reads[i];
-
-		for (uint32_t k = 0; here->all >> (read % 64) & 1 && k < here->n; k++)
-			if (here->v[k].node == read)
-				return true;
-	}
-	return false;
-}
-
-/* What the node has is what it gave the last time from the same values, looking no further than to what it reads. */
-static enum steady steady_of(const struct solver *s, const struct context *here, uint32_t node)
-{
-	const struct values *vs = s->vs;
-
-	if ((!s->shallow[node] && !looks_at_bits(vs, node)) || range_is_empty(&vs->at[node]) ||
-		memcmp(&s->last[node], &vs->at[node], sizeof(*vs->at)) != 0 ||
-		bits_has(s->dirty, s->rank[node]))
-		return STEADY_NOT;
-	return restricts_reads(vs, here, node) ? STEADY_HERE : STEADY;
-}
-
-static void find_steady(struct solver *s)
-{
-	struct values *vs = s->vs;
-	const struct context *here = NULL;
-	uint32_t block = NONE;
-
-	vs->steady = ARENA_NEW(vs->arena, uint8_t, vs->nsolved + 1);
-	vs->same = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
-	for (uint32_t r = 0; r < vs->nsolved; r++) {
-		uint32_t node = vs->order[r];
-
-		if (vs->ssa.nodes[node].block != block) {
-			block = vs->ssa.nodes[node].block;
-			here = context_of_block(vs, block);
-		}
-		vs->steady[node] = (uint8_t)steady_of(s, here, node);
-	}
-	bits_zero(s->dirty);
-}
-
 /* ---- all of it ---- */
 
 /* Has the node solved anew. */
@@ -476,6 +423,7 @@ static void solve(struct solver *s)
 	struct values *vs = s->vs;
 
 	vs->clock++;
+	bits_zero(s->dirty);
 	for (uint32_t r = bits_next(s->anew, 0); r != NONE; r = bits_next(s->anew, r + 1))
 		reset(s, s->order[r]);
 	bits_zero(s->loose);
@@ -494,7 +442,6 @@ static void solve(struct solver *s)
 		vs->narrowing = true;
 		if (narrow(s))
 			sweep_again(s);
-		find_steady(s);
 		vs->narrowing = false;
 	}
 }
@@ -505,15 +452,31 @@ static void solve_all(struct solver *s)
 	for (uint32_t r = 0; r < s->vs->nsolved; r++)
 		bits_set(s->anew, r);
 	solve(s);
+	if (!s->vs->unsolved)
+		solver_find_steady(s);
 }
 
-/* The alignment of dynamic shared memory is another one. */
+#define AGAIN_MOST 4 /* times that only a part is solved anew */
+
+/* The alignment of dynamic shared memory is another one: what is made of it is solved anew, and what stands where
+ * something else follows from that. */
 static void solve_aligned(struct solver *s)
 {
-	if (launch_find_dependent(s))
+	struct values *vs = s->vs;
+
+	launch_find_dependent(s);
+	for (uint32_t round = 0; round < AGAIN_MOST && bits_count(s->anew) < vs->nsolved / 2; round++) {
+		uint32_t begun = vs->clock + 1;
+
 		solve(s);
-	else
-		solve_all(s);
+		if (vs->unsolved)
+			return;
+		if (launch_find_outdated(s, begun))
+			continue;
+		solver_find_steady(s);
+		return;
+	}
+	solve_all(s);
 }
 
 /* What only the solution needs. */

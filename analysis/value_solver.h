@@ -33,6 +33,9 @@ void solver_slice(struct solver *);
 /* value_order.c: the order in which to evaluate them. */
 void solver_order(struct solver *);
 
+/* value_steady.c: fills `steady`, and makes room for `same`. */
+void solver_find_steady(struct solver *);
+
 /* value_widen.c */
 /* `grown` is a proper superset of `old`: jump ahead. */
 struct value solver_widen(
@@ -46,6 +49,7 @@ void launch_find(struct values *);
 /* Operands that have to be aligned say how dynamic shared memory is (--assume=aligned-tma); true
  * when that is news. */
 bool launch_find_alignment(struct values *);
-/* All that is made of addresses in dynamic shared memory, into `anew`; false: a predicate is, so anything may
- * depend on it. */
-bool launch_find_dependent(struct solver *);
+/* All that is made of addresses in dynamic shared memory, into `anew`. */
+void launch_find_dependent(struct solver *);
+/* Likewise what stands where something else holds since that clock, and what is made of it; false: there is none. */
+bool launch_find_outdated(struct solver *, uint32_t clock);
