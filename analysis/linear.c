@@ -20,9 +20,11 @@ struct term {
 	struct value v; /* a number, where the access is */
 };
 
+/* The sum of an access's address; or, without its ends and what is said of the terms, what a register is the sum of:
+ * many accesses count from the same one. */
 struct linear {
 	struct linear *next;
-	uint32_t insn, touch;
+	uint32_t insn, touch; /* or the register's node and the variable */
 	bool known;
 	uint32_t n;
 	int64_t constant, lo, hi; /* the ends of the whole sum */
@@ -47,6 +49,12 @@ static void add_constant(struct sum *s, int64_t factor, int64_t number)
 	s->l->constant = folded(s->l->constant + (int64_t)((uint64_t)factor * (uint64_t)number));
 }
 
+/* A register as a whole, of which something is known. */
+static bool is_register(const struct values *vs, const struct operand *o)
+{
+	return !o->component && !o->negated && vs->fn->regs[o->id].vector <= 1 && o->node < vs->nsolved;
+}
+
 static bool add_node(struct sum *s, uint32_t node, int64_t factor);
 
 static bool add_operand(struct sum *s, const struct operand *o, int64_t factor)
@@ -65,8 +73,7 @@ static bool add_operand(struct sum *s, const struct operand *o, int64_t factor)
 		add_constant(s, factor, operand_offset(fn, o));
 		return true;
 	}
-	if (o->kind != OPERAND_REG || o->component || o->negated || fn->regs[o->id].vector > 1 ||
-		o->node >= s->vs->nsolved)
+	if (o->kind != OPERAND_REG || !is_register(s->vs, o))
 		return false;
 	add_constant(s, factor, operand_offset(fn, o));
 	return add_node(s, o->node, factor);
@@ -208,25 +215,68 @@ static bool find_ends(struct sum *s, uint32_t insn)
 	return l->lo >= -INT32_MAX && l->hi <= INT32_MAX;
 }
 
+static struct linear *find(struct linear *list, uint32_t insn, uint32_t touch)
+{
+	while (list && (list->insn != insn || list->touch != touch))
+		list = list->next;
+	return list;
+}
+
+static const struct linear *keep(struct values *vs, struct linear **list, struct linear *found)
+{
+	size_t size = offsetof(struct linear, terms) + sizeof(found->terms[0]) * (found->known ? found->n : 0);
+
+	found->next = *list;
+	return *list = memcpy(arena_alloc_unset(&vs->caches, size), found, size);
+}
+
+/* The sum that a register is; an address in the variable. */
+static const struct linear *linear_of_node(struct values *vs, uint32_t node, uint32_t variable)
+{
+	struct linear **list = &vs->linear_nodes[node % RESIDUES_LISTS], *known = find(*list, node, variable);
+	struct linear fresh = {.insn = node, .touch = variable};
+	struct sum s = {.vs = vs, .l = &fresh, .variable = variable};
+
+	if (known)
+		return known;
+	fresh.known = add_node(&s, node, 1) && s.variables == 1;
+	return keep(vs, list, &fresh);
+}
+
+static bool find_sum(struct sum *s, const struct operand *o)
+{
+	uint32_t insn = s->l->insn, touch = s->l->touch;
+	int64_t number;
+
+	if (!o || o->kind != OPERAND_REG || trips_constant_of(s->vs, o, &number))
+		return add_operand(s, o, 1) && s->variables == 1;
+	if (!is_register(s->vs, o))
+		return false;
+	const struct linear *l = linear_of_node(s->vs, o->node, s->variable);
+
+	if (!l->known)
+		return false;
+	memcpy(s->l, l, offsetof(struct linear, terms) + sizeof(l->terms[0]) * l->n);
+	s->l->insn = insn;
+	s->l->touch = touch;
+	add_constant(s, 1, operand_offset(s->vs->fn, o));
+	return true;
+}
+
 static const struct linear *linear_of(struct values *vs, const struct access *g)
 {
-	struct linear **list = &vs->linears[g->insn % RESIDUES_LISTS];
-
-	for (struct linear *l = *list; l; l = l->next)
-		if (l->insn == g->insn && l->touch == g->touch)
-			return l;
+	struct linear **list = &vs->linears[g->insn % RESIDUES_LISTS], *known = find(*list, g->insn, g->touch);
 	const struct touch *touch = &vs->cfg->effects[g->insn]->touches[g->touch];
 	const struct operand *o = insn_operand(vs->fn, &vs->fn->insns[g->insn], touch->operand);
-	struct linear found = {.insn = g->insn, .touch = g->touch};
-	struct sum s = {.vs = vs, .l = &found, .variable = g->address.id};
+	struct linear fresh = {.insn = g->insn, .touch = g->touch};
+	struct sum s = {.vs = vs, .l = &fresh, .variable = g->address.id};
 
+	if (known)
+		return known;
 	if (o && o->kind == OPERAND_MEM)
 		o = o->indexed ? NULL : operand_child(vs->fn, o, 0);
-	found.known = add_operand(&s, o, 1) && s.variables == 1 && find_ends(&s, g->insn);
-	found.next = *list;
-	size_t size = offsetof(struct linear, terms) + sizeof(found.terms[0]) * (found.known ? found.n : 0);
-
-	return *list = memcpy(arena_alloc_unset(&vs->caches, size), &found, size);
+	fresh.known = find_sum(&s, o) && find_ends(&s, g->insn);
+	return keep(vs, list, &fresh);
 }
 
 static int64_t rest_of(int64_t v, int64_t by)

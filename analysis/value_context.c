@@ -64,6 +64,7 @@ void context_rest(struct values *vs)
 	vs->implied = NULL;
 	vs->places = NULL;
 	memset(vs->linears, 0, sizeof(vs->linears));
+	memset(vs->linear_nodes, 0, sizeof(vs->linear_nodes));
 }
 
 /* ---- what follows from a predicate, kept ---- */

@@ -185,7 +185,7 @@ struct values {
 	struct residues *residues[RESIDUES_LISTS]; /* see residues.c */
 	struct footprint *footprints[RESIDUES_LISTS]; /* see swizzled.c */
 	struct kstep *ksteps[RESIDUES_LISTS];
-	struct linear *linears[RESIDUES_LISTS]; /* see linear.c */
+	struct linear *linears[RESIDUES_LISTS], *linear_nodes[RESIDUES_LISTS]; /* see linear.c */
 	uint32_t nplaces;      /* kept by footprints */
 	uint32_t nresidues;
 	uint32_t cuts;	       /* evaluations that ended for want of depth or fuel so far */
