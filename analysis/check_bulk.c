@@ -295,9 +295,7 @@ static void gather(const struct unit *unit, uint32_t i, struct bulk_search *s)
 		uint8_t source = 0;
 
 		if (is_bulk_store(unit->effects[i], &source))
-			s->v[s->n++] = (struct bulk_store){.insn = i,
-				.read = find_read(unit, i, source),
-				.write = NONE};
+			s->v[s->n++] = (struct bulk_store){.insn = i, .read = find_read(unit, i, source)};
 		if (!is_plain(unit, i))
 			break;
 	}
@@ -319,10 +317,28 @@ static void ends_by_number(struct check_walk *w, struct bulk_search *s)
 	check_run(w, visit_end, s);
 }
 
+/* Walks from the stores; false: it shows nothing. */
+static bool walk(struct check_walk *w, struct bulk_search *s)
+{
+	bool shows = false;
+
+	for (uint32_t k = 0; k < s->n; k++)
+		s->v[k].write = NONE;
+	s->exit = NONE;
+	s->may_wait = s->ends = false;
+	check_conditions(w);
+	try_between(w, s);
+	check_run(w, visit_bulk, s);
+	for (uint32_t k = 0; k < s->n; k++)
+		shows |= s->v[k].write != NONE;
+	return shows || s->ends;
+}
+
 static void follow(struct check_list *list, struct bulk_search *s)
 {
 	struct unit *unit = list->unit;
 	bool is_kernel = unit->module->functions[unit->fn->index].is_entry;
+	uint64_t steps = *list->defs.steps;
 	struct check_walk w = {.unit = unit,
 		.defs = &list->defs,
 		.site = s->v[s->n - 1].insn,
@@ -333,9 +349,11 @@ static void follow(struct check_list *list, struct bulk_search *s)
 	if (*list->defs.steps > CHECK_STEPS_MOST)
 		return;
 	s->alone = issued_by_some(unit, w.site);
-	check_conditions(&w);
-	try_between(&w, s);
-	check_run(&w, visit_bulk, s);
+	if (!walk(&w, s))
+		return;
+	*list->defs.steps = steps;
+	w.follows_flags = true;
+	walk(&w, s);
 	if (s->ends && is_kernel && s->may_wait)
 		ends_by_number(&w, s);
 	for (uint32_t k = 0; k < s->n; k++) {
@@ -362,7 +380,7 @@ void check_bulk_stores(struct check_list *list)
 		if (i < next || unit->cfg.block_of[i] == NONE ||
 			!is_bulk_store(unit->effects[i], &source))
 			continue;
-		struct bulk_search s = {.v = stores, .exit = NONE};
+		struct bulk_search s = {.v = stores};
 
 		gather(unit, i, &s);
 		follow(list, &s);

@@ -30,6 +30,24 @@ struct first_use { /* the first place that a walk found, in order of the text */
 	uint8_t state;
 };
 
+typedef void visitor(struct check_walk *, uint32_t insn, uint32_t at, uint8_t state, void *);
+
+/* With flags only where something is found without them. */
+static void search_twice(struct check_walk *w, visitor *visit, void *arg, struct first_use *found)
+{
+	uint64_t steps = *w->defs->steps;
+
+	check_conditions(w);
+	check_run(w, visit, arg);
+	if (found->insn == NONE || !w->defs->nflags)
+		return;
+	*w->defs->steps = steps;
+	*found = (struct first_use){NONE, 0};
+	w->follows_flags = true;
+	check_conditions(w);
+	check_run(w, visit, arg);
+}
+
 static void visit_arrive(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t state, void *arg)
 {
 	struct first_use *found = arg;
@@ -85,8 +103,7 @@ static void report_row(struct check_list *list, uint32_t first, uint32_t last)
 		.join = check_larger};
 	struct first_use found = {NONE, 0};
 
-	check_conditions(&w);
-	check_run(&w, visit_arrive, &found);
+	search_twice(&w, visit_arrive, &found, &found);
 	for (uint32_t i = first; i <= last && found.insn != NONE; i++)
 		if (is_init(list->unit, i))
 			check_report(list, RULE_MBARRIER_INIT_UNFENCED, CONFIDENCE_LIKELY, i, found.insn,
@@ -193,20 +210,52 @@ static bool used_map(const struct unit *unit, uint32_t insn, const struct operan
 	return false;
 }
 
+/* The instruction uses what may be the map that the site writes; `same` as above. */
+static bool uses_written(const struct unit *unit, uint32_t site, const struct map_search *search, uint32_t insn,
+	int *same)
+{
+	const struct operand *map;
+
+	if (!used_map(unit, insn, &map))
+		return false;
+	*same = same_map(unit, site, search->written, insn, map);
+	return *same > 0 || (*same < 0 && !search->certain_only);
+}
+
 static void visit_use(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t state, void *arg)
 {
 	struct map_search *search = arg;
-	const struct operand *map;
+	int same;
 
 	(void)at;
-	if (insn == NONE || insn >= search->found.insn || !used_map(w->unit, insn, &map))
-		return;
-	int same = same_map(w->unit, w->site, search->written, insn, map);
-
-	if (same == 0 || (same < 0 && search->certain_only))
+	if (insn == NONE || insn >= search->found.insn || !uses_written(w->unit, w->site, search, insn, &same))
 		return;
 	search->found = (struct first_use){insn, state};
 	search->confidence = same == 1 ? CONFIDENCE_LIKELY : CONFIDENCE_POSSIBLE;
+}
+
+/* Wherever a walk may lead; it would look at each use as well. */
+static bool is_used(const struct check_list *list, struct ids uses, uint32_t site, const struct map_search *search)
+{
+	int same;
+
+	*list->defs.steps += uses.n;
+	for (uint32_t n = 0; n < uses.n && *list->defs.steps <= CHECK_STEPS_MOST; n++)
+		if (uses_written(list->unit, site, search, uses.v[n], &same))
+			return true;
+	return false;
+}
+
+/* All that use maps. */
+static struct ids find_uses(const struct check_list *list)
+{
+	uint32_t *uses = NULL, n = 0, cap = 0;
+	const struct operand *map;
+
+	for (uint32_t k = 0; k < list->defs.nnotable; k++)
+		if (used_map(list->unit, list->defs.notable[k], &map))
+			ARENA_PUSH(list->unit->arena, uses, n, cap, list->defs.notable[k]);
+	return (struct ids){uses, n};
 }
 
 /* Kernels with several maps acquire under flags that no walk sees through: there only a map that is
@@ -222,7 +271,8 @@ static bool acquires_maps(const struct unit *unit)
 void check_tensormaps(struct check_list *list)
 {
 	struct unit *unit = list->unit;
-	bool certain_only = acquires_maps(unit);
+	bool certain_only = acquires_maps(unit), asked = false;
+	struct ids uses = {NULL, 0};
 
 	for (uint32_t n = 0; n < list->defs.nnotable; n++) {
 		uint32_t i = list->defs.notable[n];
@@ -230,6 +280,9 @@ void check_tensormaps(struct check_list *list)
 
 		if (unit->cfg.block_of[i] == NONE || !writes_map(unit, i, &operand, &start))
 			continue;
+		if (!asked)
+			uses = find_uses(list);
+		asked = true;
 		struct check_walk w = {.unit = unit,
 			.defs = &list->defs,
 			.site = i,
@@ -241,8 +294,9 @@ void check_tensormaps(struct check_list *list)
 			.found = {NONE, 0},
 			.certain_only = certain_only};
 
-		check_conditions(&w);
-		check_run(&w, visit_use, &search);
+		if (!is_used(list, uses, i, &search))
+			continue;
+		search_twice(&w, visit_use, &search, &search.found);
 		if (search.found.insn != NONE)
 			check_report(list, RULE_TENSORMAP_UNFENCED, search.confidence, i,
 				search.found.insn,

@@ -184,7 +184,7 @@ void check_conditions(struct check_walk *w)
 		if (taken != check_edge_leads(cfg, d, 1, b))
 			add_condition(w, last, taken != w->unit->fn->insns[last].guard_negated);
 	}
-	for (uint32_t k = 0; k < w->defs->nflags; k++)
+	for (uint32_t k = 0; w->follows_flags && k < w->defs->nflags; k++)
 		track(w, w->defs->flags[k], CHECK_TRUE | CHECK_FALSE, false);
 	w->now = ARENA_NEW(w->unit->arena, uint8_t, w->ntracked + 1);
 	memset(w->now, CHECK_TRUE | CHECK_FALSE, w->ntracked);
@@ -578,7 +578,7 @@ void check_run(struct check_walk *w, visitor *visit, void *arg)
 	w->truths = room_for_truths(w, w->defs->room, (size_t)n * w->ntracked);
 	memset(q.has, 0, n);
 	memset(w->in, 0, n);
-	if (w->defs->nflags)
+	if (w->follows_flags && w->defs->nflags)
 		find_flags_at_site(w, &q);
 	memset(&w->truths[(size_t)home * w->ntracked], 0, w->ntracked);
 	push(&q, home);

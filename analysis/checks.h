@@ -74,6 +74,7 @@ struct check_walk {
 	struct unit *unit;
 	const struct check_defs *defs;
 	uint32_t site; /* the instruction that starts the walk */
+	bool follows_flags; /* then fewer ways are taken; what no walk without them shows none shows with them */
 	uint8_t start; /* state just after it */
 	struct check_condition
 		*conditions; /* that hold for the thread that ran the site, also later */
