@@ -30,6 +30,7 @@ struct walk {
 	bool *walled;	    /* by instruction: it is a wall; NULL: there is none */
 	uint32_t *wall_in;  /* by block: its first wall, NONE */
 	struct steady_rounds *steady; /* NULL: rounds are not counted */
+	struct barrier_whole whole;
 	uint32_t *stamp, round;
 	uint32_t *stack;
 	uint64_t steps;	    /* blocks that walks with no end went through */
@@ -303,6 +304,16 @@ static bool arms_may_meet(struct walk *w, uint32_t b)
 	return false;
 }
 
+/* All threads that meet at the group's barriers go the same way. */
+static bool together(struct walk *w, uint32_t b)
+{
+	if (barrier_assumed_together(w->unit, b)) {
+		w->unit->assumptions |= ASSUME_RACE_FREE;
+		return true;
+	}
+	return w->group->named && !barrier_parts_sets(w->unit, w->group, &w->whole, b);
+}
+
 static void diverge(struct walk *w, uint32_t b, struct bits todo)
 {
 	const struct block *block = &w->unit->cfg.blocks[b];
@@ -315,12 +326,8 @@ static void diverge(struct walk *w, uint32_t b, struct bits todo)
 		arm[i] = first_from(w, block->succ.v[i], join);
 		any |= arm[i].n > 0;
 	}
-	if (!any)
+	if (!any || together(w, b))
 		return;
-	if (barrier_assumed_together(w->unit, b)) {
-		w->unit->assumptions |= ASSUME_RACE_FREE;
-		return;
-	}
 	for (uint32_t i = 0; i < block->succ.n; i++) {
 		for (uint32_t k = 0; k < block->succ.n; k++) {
 			if (k > i)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "analysis/threads.h"
 #include "analysis/unit.h"
 #include "base/bits.h"
 
@@ -16,6 +17,7 @@ struct barrier_group {
 	struct bits apart;     /* words: by instruction of the group, threads that meet there may be in different rounds of a loop */
 	const struct barrier_group *walls; /* groups of other ids at which all threads of the CTA meet, or NULL */
 	uint32_t nwalls;
+	bool named; /* whoever comes waits, and no other barriers may be of these ids: sets of threads may be known */
 };
 
 /* The ids, as a mask, that the threads which can come to a barrier instruction have in the register of
@@ -36,6 +38,18 @@ bool barrier_parts(const struct unit *, uint32_t block);
 bool barrier_divergent(const struct unit *, uint32_t block);
 /* It may only if there is a data race (not so: ASSUME_RACE_FREE). */
 bool barrier_assumed_together(const struct unit *, uint32_t block);
+/* The threads that meet at the barriers of a group, where each time all of one set do and no others. */
+struct barrier_whole {
+	bool asked;
+	const struct thread_set *sets;
+	uint32_t n;          /* 0: not known */
+	uint32_t assume;     /* enum assumption bits on which that rests */
+	const bool *varies;  /* within the sets: values_alike(); NULL: not asked for yet */
+	uint32_t varies_assume;
+};
+
+/* It may differ between threads that meet at the barriers of the group. */
+bool barrier_parts_sets(struct unit *, const struct barrier_group *, struct barrier_whole *, uint32_t block);
 /* The block ends in an exit under a guard that some threads of the CTA may have and others not. */
 bool barrier_some_leave(struct unit *, uint32_t block);
 /* Some thread of those that come to the barrier may not pass it, for its guard. */

@@ -4,15 +4,26 @@
  * barrier that is in a register. By the letter, or if the program has no data race.
  */
 #include "analysis/barrier.h"
+#include "analysis/barrier_sets.h"
 
-#include "analysis/threads.h"
 
-/* Whether the last instruction of a block may send threads different ways, or some of them out of the kernel;
- * `letter`: also such as have no data race. */
-static bool last_parts(const struct unit *unit, uint32_t b, bool letter)
+struct who { /* is asked about */
+	bool letter;        /* also if the program has a data race */
+	const bool *varies; /* threads of some sets, each for itself: values_alike(); NULL: all of the CTA */
+};
+
+static const struct who letter = {.letter = true}, no_race = {0};
+
+static bool same(const struct unit *unit, struct who who, uint32_t insn, const struct operand *o)
 {
-	bool (*same)(const struct values *, uint32_t, const struct operand *) =
-		letter ? value_uniform : value_uniform_race_free;
+	if (who.varies)
+		return value_alike(unit->values, who.varies, insn, o);
+	return who.letter ? value_uniform(unit->values, insn, o) : value_uniform_race_free(unit->values, insn, o);
+}
+
+/* Whether the last instruction of a block may send threads different ways, or some of them out of the kernel. */
+static bool last_parts(const struct unit *unit, uint32_t b, struct who who)
+{
 	const struct block *block = &unit->cfg.blocks[b];
 
 	uint32_t last = block->first + block->count - 1;
@@ -22,19 +33,19 @@ static bool last_parts(const struct unit *unit, uint32_t b, bool letter)
 	if (insn->op == OP_brx) {
 		const struct operand *index = insn_operand(unit->fn, insn, 0);
 
-		return !index || !same(unit->values, last, index) ||
-		       (insn->guard != NONE && !same(unit->values, last, &guard));
+		return !index || !same(unit, who, last, index) ||
+		       (insn->guard != NONE && !same(unit, who, last, &guard));
 	}
 	if (insn->guard == NONE || value_parts_unseen(&unit->cfg, b))
 		return value_parts_unseen(&unit->cfg, b);
-	return !same(unit->values, last, &guard) && value_decided(unit->values, last) < 0;
+	return !same(unit, who, last, &guard) && value_decided(unit->values, last) < 0;
 }
 
-static bool parts(const struct unit *unit, uint32_t b, bool letter)
+static bool parts(const struct unit *unit, uint32_t b, struct who who)
 {
 	const struct block *block = &unit->cfg.blocks[b];
 
-	return block->succ.n > 1 && block->count && last_parts(unit, b, letter);
+	return block->succ.n > 1 && block->count && last_parts(unit, b, who);
 }
 
 /* It ends in `@p exit': whoever does not leave goes on. */
@@ -49,24 +60,59 @@ static bool may_leave(const struct unit *unit, uint32_t b)
 
 bool barrier_parts(const struct unit *unit, uint32_t b)
 {
-	return parts(unit, b, true);
+	return parts(unit, b, letter);
 }
 
 bool barrier_divergent(const struct unit *unit, uint32_t b)
 {
-	return parts(unit, b, false);
+	return parts(unit, b, no_race);
 }
 
 bool barrier_assumed_together(const struct unit *unit, uint32_t b)
 {
-	return !parts(unit, b, false) && parts(unit, b, true);
+	return !parts(unit, b, no_race) && parts(unit, b, letter);
+}
+
+static void find_whole(struct unit *unit, const struct barrier_group *g, struct barrier_whole *whole)
+{
+	struct thread_set *by_id = ARENA_NEW(unit->arena, struct thread_set, BARRIER_IDS);
+	bool assumed = false;
+
+	whole->asked = true;
+	if (!threads_numbered(unit->values, &assumed))
+		return;
+	whole->sets = by_id;
+	whole->n = barrier_whole_sets(unit, g->insns, g->n, by_id);
+	whole->assume = assumed ? ASSUME_FLAT_BLOCK : 0;
+}
+
+bool barrier_parts_sets(
+	struct unit *unit, const struct barrier_group *g, struct barrier_whole *whole, uint32_t b)
+{
+	const struct block *block = &unit->cfg.blocks[b];
+	uint32_t last = block->first + block->count - 1;
+	enum truth known = TRUTH_OPEN;
+
+	if (!whole->asked)
+		find_whole(unit, g, whole);
+	if (!whole->n)
+		return true;
+	if (unit->fn->insns[last].op != OP_brx && !value_parts_unseen(&unit->cfg, b))
+		known = value_guard_alike(unit->values, whole->sets, whole->n, last);
+	if (known == TRUTH_OPEN && !whole->varies)
+		whole->varies = values_alike(
+			unit->values, whole->sets, whole->n, unit->arena, &whole->varies_assume);
+	if (known == TRUTH_NO || (known == TRUTH_OPEN && parts(unit, b, (struct who){.varies = whole->varies})))
+		return true;
+	unit->assumptions |= whole->assume | (known == TRUTH_OPEN ? whole->varies_assume : 0);
+	return false;
 }
 
 bool barrier_some_leave(struct unit *unit, uint32_t b)
 {
-	if (!may_leave(unit, b) || !last_parts(unit, b, true))
+	if (!may_leave(unit, b) || !last_parts(unit, b, letter))
 		return false;
-	if (last_parts(unit, b, false))
+	if (last_parts(unit, b, no_race))
 		return true;
 	unit->assumptions |= ASSUME_RACE_FREE;
 	return false;

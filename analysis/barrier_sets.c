@@ -7,12 +7,12 @@ static const struct operand *operand_at(const struct unit *unit, uint32_t insn, 
 	return number == UINT8_MAX ? NULL : insn_operand(unit->fn, &unit->fn->insns[insn], number);
 }
 
-uint32_t barrier_counted(const struct unit *unit, uint32_t insn)
+/* How many threads it asks for, if that is a constant; 0. */
+static uint32_t constant_count(const struct unit *unit, uint32_t insn)
 {
-	const struct insn *i = &unit->fn->insns[insn];
 	const struct operand *count = operand_at(unit, insn, unit->effects[insn]->count_operand);
 
-	if (!count || i->guard != NONE || !(i->op == OP_bar || insn_has(i, MOD_aligned)))
+	if (!count || unit->fn->insns[insn].guard != NONE)
 		return 0;
 	struct value v = value_of(unit->values, insn, count);
 
@@ -20,6 +20,13 @@ uint32_t barrier_counted(const struct unit *unit, uint32_t insn)
 			       v.lo % 32 == 0
 		       ? (uint32_t)v.lo
 		       : 0;
+}
+
+uint32_t barrier_counted(const struct unit *unit, uint32_t insn)
+{
+	const struct insn *i = &unit->fn->insns[insn];
+
+	return i->op == OP_bar || insn_has(i, MOD_aligned) ? constant_count(unit, insn) : 0;
 }
 
 bool barrier_add_threads(
@@ -32,9 +39,7 @@ bool barrier_add_threads(
 
 	for (uint32_t i = 0; i < BARRIER_IDS; i++)
 		thread_set_join(&known, &by_id[i]);
-	for (uint32_t t = 0, end = 0; t < THREADS_MAX; t++) {
-		if (!thread_set_has(who, t))
-			continue;
+	for (uint32_t t = thread_set_next(who, 0), end = 0; t < THREADS_MAX; t = thread_set_next(who, t + 1)) {
 		if (t >= end && (!o || !thread_number(unit->values, t, o, &id, &end)))
 			return false;
 		if (id < 0 || id >= BARRIER_IDS)
@@ -57,4 +62,22 @@ bool barrier_set_complete(const struct thread_set *s, uint32_t count)
 			return false;
 	}
 	return !n || n == count;
+}
+
+uint32_t barrier_whole_sets(
+	const struct unit *unit, const uint32_t *insns, uint32_t n, struct thread_set by_id[BARRIER_IDS])
+{
+	uint32_t sets = 0, count = n ? constant_count(unit, insns[0]) : 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!count || constant_count(unit, insns[i]) != count || !barrier_add_threads(unit, insns[i], by_id))
+			return 0;
+	for (uint32_t k = 0; k < BARRIER_IDS; k++) {
+		if (thread_set_next(&by_id[k], 0) == THREADS_MAX)
+			continue;
+		if (!barrier_set_complete(&by_id[k], count))
+			return 0;
+		by_id[sets++] = by_id[k];
+	}
+	return sets;
 }

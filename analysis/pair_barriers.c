@@ -102,6 +102,14 @@ static void find_walls(struct pairing *p, const struct barriers *all, struct wal
 	}
 }
 
+static bool ids_alone(const struct barriers *all, const struct barrier_id *id)
+{
+	for (uint32_t i = 0; i < all->n; i++)
+		if (barrier_ids_meet(id, &all->ids[i]))
+			return false;
+	return true;
+}
+
 static void pair_group(struct pairing *p, const struct barriers *all, const struct barrier_id *id, struct walls *walls)
 {
 	struct unit *unit = p->unit;
@@ -130,6 +138,7 @@ static void pair_group(struct pairing *p, const struct barriers *all, const stru
 			find_walls(p, all, walls);
 		g.walls = walls->v;
 		g.nwalls = walled ? walls->n : 0;
+		g.named = walled && ids_alone(all, id);
 		g.meet = ARENA_NEW(unit->arena, uint64_t, (size_t)g.n * ((g.n + 63) / 64));
 		barrier_meet(unit, &g);
 	}

@@ -123,3 +123,11 @@ struct thread_given {
 
 /* What an SSA node holds in all threads in which the phis hold that; false: not known. */
 bool thread_node_given(const struct values *, const struct thread_given *, uint32_t node, uint64_t *);
+
+/* By node: it differs between threads of one set that execute the same place. Like value_uniform_race_free(), for the
+ * threads of each of several sets among each other; *assumptions: adds that, if it may count. Costs a pass over the function. */
+const bool *values_alike(
+	struct values *, const struct thread_set *, uint32_t nsets, struct arena *, uint32_t *assumptions);
+bool value_alike(const struct values *, const bool *, uint32_t insn, const struct operand *);
+/* The guard of an instruction is a function of the thread's number, and in each set the same for all. */
+enum truth value_guard_alike(const struct values *, const struct thread_set *, uint32_t nsets, uint32_t insn);

@@ -11,10 +11,13 @@ struct divergence {
 	struct arena *arena; /* of what goes when the result is there */
 	bool *varies; /* by node: the result */
 	bool race_free;
+	const struct thread_set *sets; /* of threads that are asked about, each for itself; none: all of the CTA */
+	uint32_t nsets;
 	const bool *sources; /* by node: is one; race_free: without that, which makes none of another */
 	struct ids later;    /* nodes to look at again when more differs */
 	struct bits skewed; /* by block: threads here may have met unequally often; race_free only */
 	bool *meets;	    /* by block: holds a barrier of all threads */
+	const uint32_t *user_at, *users; /* by node: nodes that read it */
 	uint32_t *stack, depth;
 	uint32_t *branch_of;   /* by node: first test of it that ends a block, or NONE: twice the block, */
 	uint32_t *next_branch; /* by test;                     and one more for the index of brx.idx */
@@ -34,9 +37,12 @@ struct divergence {
 	uint32_t furthest, outside; /* of what is reached: its last block; how many the branch does not dominate */
 };
 
+/* The node holds one number in all threads of each set. */
+bool divergence_is_fixed(const struct divergence *, uint32_t node);
+
 static inline void divergence_add(struct divergence *d, uint32_t node)
 {
-	if (d->varies[node])
+	if (d->varies[node] || (d->nsets && divergence_is_fixed(d, node)))
 		return;
 	d->varies[node] = true;
 	d->stack[d->depth++] = node;

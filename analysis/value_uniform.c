@@ -9,7 +9,11 @@
  * (--assume=race-free) it differs only with its address where threads at one place have met equally
  * often: see value_quiet.c. They have not behind a barrier of all threads that only one way of a
  * differing branch runs into before the ways meet.
+ *
+ * The same is found for the threads of one set among each other: there a number that all of them have does not
+ * differ, as tid / 128 for the 128 threads that a barrier tid / 128 + 1 takes.
  */
+#include "analysis/threads.h"
 #include "analysis/value_divergence.h"
 
 static bool special_varies(uint8_t special)
@@ -141,7 +145,6 @@ static void init(struct divergence *d)
 	uint32_t nb = vs->cfg->n;
 	bool *loud = ARENA_NEW(d->arena, bool, nb + 1);
 
-	d->varies = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
 	d->skewed = bits_new(d->arena, nb + 1);
 	d->meets = ARENA_NEW(d->arena, bool, nb + 1);
 	d->stack = ARENA_NEW(d->arena, uint32_t, vs->nsolved + 1);
@@ -184,10 +187,8 @@ bool value_parts_unseen(const struct cfg *cfg, uint32_t block)
 
 static void flow_on(struct divergence *d, uint32_t node)
 {
-	struct values *vs = d->vs;
-
-	for (uint32_t u = vs->user_at[node]; u < vs->user_at[node + 1]; u++)
-		divergence_add(d, vs->users[u]);
+	for (uint32_t u = d->user_at[node]; u < d->user_at[node + 1]; u++)
+		divergence_add(d, d->users[u]);
 	for (uint32_t test = d->branch_of[node]; test != NONE; test = d->next_branch[test])
 		divergence_split(d, test / 2);
 }
@@ -276,12 +277,14 @@ static void find_branches(struct divergence *d)
 	}
 }
 
-static bool *find_varying(struct divergence d)
+/* The result is made in `arena`. */
+static bool *find_varying(struct divergence d, struct arena *arena)
 {
 	struct values *vs = d.vs;
 	struct arena stage;
 
-	arena_begin(&stage, vs->arena);
+	d.varies = ARENA_NEW(arena, bool, vs->nsolved + 1);
+	arena_begin(&stage, arena);
 	d.arena = &stage;
 	init(&d);
 	find_branches(&d);
@@ -308,21 +311,123 @@ static bool any_shared_load(const struct divergence *d)
 	return false;
 }
 
-void values_find_uniform(struct values *vs)
+static const bool *find_sources(struct values *vs, struct arena *arena)
 {
-	bool *sources = ARENA_NEW(vs->arena, bool, vs->nsolved + 1);
-	struct divergence d = {.vs = vs, .sources = sources};
+	bool *sources = ARENA_NEW(arena, bool, vs->nsolved + 1);
+	struct divergence d = {.vs = vs};
 
 	for (uint32_t i = 0; i < vs->nsolved; i++)
 		sources[i] = is_source(&d, i);
-	vs->varies = vs->varies_race_free = find_varying(d);
+	return sources;
+}
+
+void values_find_uniform(struct values *vs)
+{
+	struct divergence d = {.vs = vs,
+		.sources = find_sources(vs, vs->arena),
+		.user_at = vs->user_at,
+		.users = vs->users};
+
+	vs->varies = vs->varies_race_free = find_varying(d, vs->arena);
 	if (!(vs->options->assume & ASSUME_RACE_FREE))
 		return;
 	if (!any_shared_load(&d))
 		return;
 	values_find_quiet(vs);
 	d.race_free = true;
-	vs->varies_race_free = find_varying(d);
+	vs->varies_race_free = find_varying(d, vs->arena);
+}
+
+/* The node holds one number in all threads of the set. */
+static enum truth one_number(const struct values *vs, uint32_t node, const struct thread_set *set)
+{
+	uint32_t end = 0;
+	int64_t first = 0, v = 0;
+	bool any = false;
+
+	for (uint32_t t = thread_set_next(set, 0); t < THREADS_MAX; t = thread_set_next(set, t < end ? end : t + 1)) {
+		if (!thread_node_number(vs, t, node, &v, &end))
+			return TRUTH_OPEN;
+		if (any && v != first)
+			return TRUTH_NO;
+		first = v;
+		any = true;
+	}
+	return TRUTH_YES;
+}
+
+/* It may hold one number where what it reads holds several. */
+static bool may_forget(const struct insn *insn)
+{
+	switch ((uint32_t)insn->op) {
+	case OP_shr:
+	case OP_and:
+	case OP_div:
+	case OP_rem:
+	case OP_bfe:
+	case OP_setp:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool divergence_is_fixed(const struct divergence *d, uint32_t node)
+{
+	const struct values *vs = d->vs;
+	const struct node *n = &vs->ssa.nodes[node];
+
+	if (n->kind != NODE_DEF || !may_forget(&vs->fn->insns[n->insn]))
+		return false;
+	for (uint32_t k = 0; k < d->nsets; k++)
+		if (one_number(vs, node, &d->sets[k]) != TRUTH_YES)
+			return false;
+	return true;
+}
+
+/* Who reads each node, found anew. */
+static void find_users(struct divergence *d, struct arena *arena)
+{
+	const struct values *vs = d->vs;
+	uint32_t n = vs->nsolved, *at = ARENA_NEW(arena, uint32_t, n + 2);
+	uint32_t *users = ARENA_UNSET(arena, uint32_t, vs->nreads + 1);
+
+	for (uint32_t r = 0; r < vs->nreads; r++)
+		at[vs->reads[r]]++;
+	for (uint32_t i = 0, all = 0; i <= n; i++)
+		at[i] = all += at[i];
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t r = vs->read_at[i]; r < vs->read_at[i + 1]; r++)
+			users[--at[vs->reads[r]]] = i;
+	d->user_at = at;
+	d->users = users;
+}
+
+const bool *values_alike(struct values *vs, const struct thread_set *sets, uint32_t nsets, struct arena *arena,
+	uint32_t *assumptions)
+{
+	struct divergence d = {.vs = vs,
+		.race_free = vs->varies_race_free != vs->varies,
+		.sets = sets,
+		.nsets = nsets,
+		.sources = find_sources(vs, arena)};
+
+	*assumptions |= d.race_free ? ASSUME_RACE_FREE : 0;
+	find_users(&d, arena);
+	return find_varying(d, arena);
+}
+
+enum truth value_guard_alike(
+	const struct values *vs, const struct thread_set *sets, uint32_t nsets, uint32_t insn)
+{
+	uint32_t node = vs->ssa.guard_of[insn];
+	enum truth all = TRUTH_YES;
+
+	if (node == NONE || node >= vs->nsolved)
+		return TRUTH_OPEN;
+	for (uint32_t k = 0; k < nsets && all == TRUTH_YES; k++)
+		all = one_number(vs, node, &sets[k]);
+	return all;
 }
 
 static bool is_same(
@@ -369,4 +474,9 @@ bool value_uniform(const struct values *vs, uint32_t insn, const struct operand 
 bool value_uniform_race_free(const struct values *vs, uint32_t insn, const struct operand *o)
 {
 	return is_same(vs, vs->varies_race_free, insn, o);
+}
+
+bool value_alike(const struct values *vs, const bool *varies, uint32_t insn, const struct operand *o)
+{
+	return is_same(vs, varies, insn, o);
 }
