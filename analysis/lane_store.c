@@ -20,6 +20,7 @@ struct lane_stores {
 	struct unit *unit;
 	const struct tracked *tracked;
 	const uint32_t *asked;
+	struct dead_stores *dead_stores;
 	uint8_t *answer;  /* by instruction */
 	struct bits made; /* by number of a register: it is made from the result */
 	struct bits at_branch; /* the same at the branch under way */
@@ -48,11 +49,12 @@ bool effect_stores_values(const struct effect *e)
 	return false;
 }
 
-struct lane_stores *lane_stores_prepare(struct unit *unit, const struct tracked *tracked, const uint32_t *asked)
+struct lane_stores *lane_stores_prepare(struct unit *unit, const struct tracked *tracked, const uint32_t *asked,
+	struct dead_stores *dead_stores)
 {
 	struct lane_stores *w = ARENA_NEW(unit->arena, struct lane_stores, 1);
 
-	*w = (struct lane_stores){unit, tracked, asked, ARENA_NEW(unit->arena, uint8_t, unit->fn->ninsns),
+	*w = (struct lane_stores){unit, tracked, asked, dead_stores, ARENA_NEW(unit->arena, uint8_t, unit->fn->ninsns),
 		bits_new(unit->arena, tracked->n), bits_new(unit->arena, tracked->n)};
 	return w;
 }
@@ -155,6 +157,7 @@ static bool stores_result(struct lane_stores *w, const struct way *way, uint32_t
 	const struct unit *unit = w->unit;
 
 	return needs_result(w, &w->tracked->insns[w->tracked->at[i]]) && effect_stores_values(unit->effects[i]) &&
+	       !store_is_dead(w->dead_stores, i) &&
 	       (unit->fn->insns[i].guard == NONE || (!way->on_arm && parts_a_warp(w->unit, way->from, i, NONE)));
 }
 

@@ -14,6 +14,7 @@
  */
 #include "analysis/loads.h"
 
+#include "analysis/dead_store.h"
 #include "analysis/lane_store.h"
 #include "analysis/short_branch.h"
 #include "analysis/tracked.h"
@@ -43,6 +44,7 @@ struct loads {
 	uint32_t *looks, nlooks; /* by instruction: 1 + its number among those where it is looked what is live, which ask or
 				  * begin an arm of a branch; 0: it is none */
 	struct lane_stores *lane_stores;
+	struct dead_stores *dead_stores;
 	struct bits *live_out; /* by block; NULL: too large */
 	struct bits *live_at;  /* by such a number */
 	enum branch_length *branches; /* by block: of the branch at its end */
@@ -186,7 +188,8 @@ struct loads *loads_prepare(struct unit *unit, struct ids loads)
 	l->unit = unit;
 	tracked_find(unit, loads, &l->tracked);
 	find_stops(l);
-	l->lane_stores = lane_stores_prepare(unit, &l->tracked, l->asked);
+	l->dead_stores = dead_stores_prepare(unit, l->asked);
+	l->lane_stores = lane_stores_prepare(unit, &l->tracked, l->asked, l->dead_stores);
 	liveness(l);
 	l->branches = ARENA_NEW(unit->arena, enum branch_length, n);
 	l->in = ARENA_NEW(unit->arena, struct state, n + 1);
@@ -266,7 +269,7 @@ static bool is_anchor(struct loads *l, uint32_t i)
 		return false; /* may not execute; see the guard itself in step() */
 	if (insn->op == OP_wgmma)
 		return e->ntouches > 0; /* mma_async, not fence/commit/wait */
-	return effect_stores_values(e) || lane_stores_result(l->lane_stores, i);
+	return (effect_stores_values(e) && !store_is_dead(l->dead_stores, i)) || lane_stores_result(l->lane_stores, i);
 }
 
 /* The guard of a memory access must be known whether or not it is taken; constants and parameters
@@ -394,7 +397,8 @@ static void step(struct loads *l, enum age a, uint32_t i)
 	uint32_t under = insn->guard == NONE ? NONE : l->tracked.number[insn->guard];
 	bool guard = under != NONE && has(l, must_set, under);
 
-	if ((must && is_anchor(l, i)) || (guard && needs_guard(unit->effects[i]))) {
+	if ((must && is_anchor(l, i)) ||
+		(guard && needs_guard(unit->effects[i]) && !store_is_dead(l->dead_stores, i))) {
 		l->now.open[a] = false;
 		return;
 	}

@@ -174,7 +174,7 @@ static void test_loads_keep_what_belongs_together(void **state)
 	(void)state;
 	for (int i = 10; i < 50; i++)
 		used += (size_t)snprintf(body + used, sizeof(body) - used,
-			"ld.shared.u32 %%r%d, [tile];\nst.shared.u32 [other], %%r%d;\n", i, i);
+			"ld.shared.u32 %%r%d, [tile];\nst.shared.u32 [other+%d], %%r%d;\n", i, 4 * i, i);
 	for (int i = 0; i < 20; i++)
 		used += (size_t)snprintf(body + used, sizeof(body) - used,
 			"ld.shared.u64 %%rd%d, [tile];\nld.shared.f32 %%f%d, [tile];\n", i, i);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In: a store. Out: whether it is written over. ptxas 13.0 leaves such a store out: across labels, loads of other
+ * state spaces, by several narrower stores as well as by one; not across a branch, nor another access of its own
+ * space, which is not relied on here. Invariant: two addresses are held to be apart by a number only if they are the
+ * same sum, or in the same variable; others are not looked at.
+ */
+#include "analysis/dead_store.h"
+
+#include "analysis/stage_place.h"
+#include "analysis/stages.h"
+
+#define BLOCKS_MOST 8 /* on the way */
+#define STORES_MOST 64
+#define BYTES_MOST 32
+
+enum answer { NOT_ASKED, NO, YES };
+
+struct dead_stores {
+	struct unit *unit;
+	const uint32_t *asked;
+	uint8_t *answer; /* by instruction */
+};
+
+struct dead_stores *dead_stores_prepare(struct unit *unit, const uint32_t *asked)
+{
+	struct dead_stores *d = ARENA_NEW(unit->arena, struct dead_stores, 1);
+
+	*d = (struct dead_stores){unit, asked, ARENA_NEW(unit->arena, uint8_t, unit->fn->ninsns)};
+	return d;
+}
+
+/* ISA 8.6: a weak store, of a known number of bytes. */
+static bool is_weak_store(const struct unit *unit, uint32_t insn)
+{
+	const struct insn *i = &unit->fn->insns[insn];
+	const struct effect *e = unit->effects[insn];
+
+	return i->op == OP_st && e->sync == SYNC_NONE && e->ntouches == 1 && !e->releases &&
+	       !e->touches[0].asynchronous && e->touches[0].operand != UINT8_MAX && e->touches[0].bytes &&
+	       e->touches[0].bytes <= BYTES_MOST;
+}
+
+struct store {
+	uint32_t bytes;
+	bool placed; /* in a variable; else the sum alone counts, if it is one */
+	bool summed;
+	struct stage_place place;
+	struct stage_sum sum;
+};
+
+static void store_at(const struct unit *unit, uint32_t insn, struct store *s)
+{
+	const struct touch *t = &unit->effects[insn]->touches[0];
+	const struct operand *mem = insn_operand(unit->fn, &unit->fn->insns[insn], t->operand);
+
+	s->bytes = t->bytes;
+	s->placed = stage_place_of(unit->values, mem, NONE, &s->place);
+	s->summed = stage_sum_of(unit->values, mem, &s->sum);
+}
+
+/* In whatever order. */
+static bool same_terms(const struct stage_sum *a, const struct stage_sum *b)
+{
+	for (uint32_t i = 0; i < a->n; i++) {
+		bool found = false;
+
+		for (uint32_t k = 0; k < b->n && !found; k++)
+			found = a->terms[i].node == b->terms[k].node && a->terms[i].factor == b->terms[k].factor;
+		if (!found)
+			return false;
+	}
+	return a->n == b->n;
+}
+
+/* By how many bytes the second begins behind the first; false: not known. */
+static bool are_apart(const struct store *a, const struct store *b, int64_t *by)
+{
+	const struct stage_sum *x = &a->sum, *y = &b->sum;
+
+	if (a->placed && b->placed) {
+		x = &a->place.sum;
+		y = &b->place.sum;
+		if (!stage_same_base(&a->place, &b->place))
+			return false;
+	} else if (!a->summed || !b->summed) {
+		return false;
+	}
+	*by = (int32_t)(y->constant - x->constant);
+	return same_terms(x, y);
+}
+
+/* Of the bytes that are left those that the other store does not write. */
+static uint32_t left_of(uint32_t left, const struct store *a, const struct store *b)
+{
+	int64_t by;
+
+	if (!are_apart(a, b, &by) || by <= -BYTES_MOST || by >= BYTES_MOST)
+		return left;
+	uint64_t written = ((UINT64_C(1) << b->bytes) - 1) << BYTES_MOST;
+
+	written = by < 0 ? written >> -by : written << by;
+	return left & ~(uint32_t)(written >> BYTES_MOST);
+}
+
+static bool is_written_over(const struct dead_stores *d, uint32_t insn)
+{
+	const struct unit *unit = d->unit;
+	const struct cfg *cfg = &unit->cfg;
+	const struct block *block = &cfg->blocks[cfg->block_of[insn]];
+	struct store first, other;
+	uint32_t from = insn + 1, looks = 0;
+
+	store_at(unit, insn, &first);
+	uint32_t left = (uint32_t)((UINT64_C(1) << first.bytes) - 1);
+
+	for (uint32_t n = 0; n < BLOCKS_MOST; n++) {
+		for (uint32_t i = from; i < block->first + block->count; i++) {
+			if (d->asked[i] || looks == STORES_MOST)
+				return false;
+			if (unit->fn->insns[i].guard != NONE || !is_weak_store(unit, i))
+				continue;
+			looks++;
+			store_at(unit, i, &other);
+			left = left_of(left, &first, &other);
+			if (!left)
+				return true;
+		}
+		if (block->succ.n != 1)
+			return false;
+		block = &cfg->blocks[block->succ.v[0]];
+		from = block->first;
+	}
+	return false;
+}
+
+bool store_is_dead(struct dead_stores *d, uint32_t insn)
+{
+	if (d->answer[insn] == NOT_ASKED)
+		d->answer[insn] = is_weak_store(d->unit, insn) && is_written_over(d, insn) ? YES : NO;
+	return d->answer[insn] == YES;
+}
