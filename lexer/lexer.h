@@ -42,6 +42,8 @@ struct lexer {
 	const struct span *known; /* the runs of what is read, found by an earlier reading: they are
 				   * not looked for again; NULL: not known */
 	uint32_t nknown;	  /* those that are still to come */
+	const char *list; /* the latest list of registers of a `wgmma`, braces included; NULL: none yet */
+	size_t list_size;
 	struct arena *arena;	  /* for hints */
 	struct hint_comment *hints;
 	uint32_t nhints, hints_cap;

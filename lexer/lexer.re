@@ -295,12 +295,16 @@ static bool may_go_on(const char *p)
 }
 
 /* The end of `{%f17, %f16, ...}` that begins at p; NULL: something else, or blanks of other kinds. */
-static const char *numbered_list(const struct lexer *lx, const char *p)
+static const char *numbered_list(struct lexer *lx, const char *p)
 {
 	struct sibling front = {.size = 0};
 	struct numbered_name name;
+	const char *begin = p;
 	uint32_t number;
 
+	/* products that add to the same registers follow one another */
+	if (lx->list && (size_t)(lx->end - p) >= lx->list_size && !memcmp(p, lx->list, lx->list_size))
+		return p + lx->list_size;
 	do {
 		for (p++; *p == ' '; p++)
 			;
@@ -315,12 +319,14 @@ static const char *numbered_list(const struct lexer *lx, const char *p)
 		front = sibling_of(p, n, name.number, lx->end);
 		p += n;
 	} while (*p == ',');
+	lx->list = begin;
+	lx->list_size = (size_t)(p + 1 - begin);
 	return p + 1;
 }
 
 /* The end of a `wgmma` whose first operand is such a list: a third of a Hopper kernel's bytes are these lists,
  * which cost several times as much in the states of scan_run. NULL: scan_run knows. */
-static const char *scan_listed(const struct lexer *lx, const char *p)
+static const char *scan_listed(struct lexer *lx, const char *p)
 {
 	const char *marker;
 	/*!re2c

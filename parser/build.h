@@ -95,6 +95,8 @@ struct build {
 	struct function *fn;
 	struct scope scope;
 	uint32_t accumulators, naccumulators; /* operands of the latest such list that can be shared; 0: none */
+	struct slice accumulators_text; /* of it, braces included, if it is of names with numbers; else empty */
+	uint32_t accumulators_when;	/* scope.renumbered then: while it is that, the text means the same */
 	uint32_t operands_cap, wide_cap, insns_cap, symbols_cap_fn, tables_cap, locs_cap, pragmas_cap;
 	struct opcode_entry *opcodes;
 	uint32_t nopcodes, opcodes_cap;
@@ -117,6 +119,11 @@ uint32_t build_settle(struct build *, uint32_t n);
 /* A list that reaches from the operand `first` to the last one. Where it is the accumulators of a matrix product,
  * and the one before it has the same, those stand for both, and it is gone; tells where it begins. */
 uint32_t build_share(struct build *, uint32_t first);
+/* The list that was read last, and is that, has this text. */
+void build_note_list(struct build *, const char *text, size_t size);
+/* The list that begins at `text` says the same as the latest such list and can be shared with it: its end, behind the
+ * brace; NULL: it has to be read. */
+const char *build_same_list(struct build *, const char *text);
 
 /* For tests: the same as parse.h's, but every token goes through the grammar. */
 bool parse_modules_by_tokens(struct source *, struct arena *, struct names *, struct modules *);

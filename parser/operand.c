@@ -70,8 +70,32 @@ uint32_t build_share(struct build *b, uint32_t first)
 		return b->accumulators;
 	}
 	b->accumulators = first;
+	b->accumulators_text = (struct slice){0};
 	b->naccumulators = all_registers(list, n) ? n : 0;
 	return first;
+}
+
+void build_note_list(struct build *b, const char *text, size_t size)
+{
+	const struct function *fn = b->fn;
+
+	for (uint32_t i = 0; i < b->naccumulators; i++)
+		if (fn->regs[fn->operands[b->accumulators + i].id].number == NONE)
+			return;
+	b->accumulators_text = (struct slice){text, size};
+	b->accumulators_when = b->scope.renumbered;
+}
+
+const char *build_same_list(struct build *b, const char *text)
+{
+	struct slice known = b->accumulators_text;
+
+	if (!b->naccumulators || !known.size || b->accumulators_when != b->scope.renumbered || b->nstack ||
+		build_op(b) != OP_wgmma || (size_t)(b->lexer.end - text) < known.size ||
+		memcmp(text, known.text, known.size) != 0)
+		return NULL;
+	b->fn->nshared += b->naccumulators;
+	return text + known.size;
 }
 
 void build_group(struct build *b, enum operand_kind kind, uint32_t n, struct span at)

@@ -273,8 +273,11 @@ static void group(struct walk *w, const char *begin, enum operand_kind kind, cha
 
 	while (is_blank(end[-1]))
 		end--;
-	if (kind == OPERAND_LIST)
+	if (kind == OPERAND_LIST) {
 		first = build_share(b, first);
+		if (b->naccumulators && first == b->accumulators)
+			build_note_list(b, begin, (size_t)(end - begin));
+	}
 	struct operand *parent = &build_push(b, kind,
 		(struct span){(uint32_t)(begin - b->lexer.text), (uint32_t)(end - b->lexer.text)})
 					  ->operand;
@@ -283,10 +286,30 @@ static void group(struct walk *w, const char *begin, enum operand_kind kind, cha
 	parent->children = children;
 }
 
+/* Of registers that a product adds to, as the one before it did; false: the list has to be read. */
+static bool same_list(struct walk *w)
+{
+	struct build *b = w->b;
+	const char *begin = w->p, *end = build_same_list(b, begin);
+
+	if (!end)
+		return false;
+	struct operand *list = &build_push(b, OPERAND_LIST, span_of(w, begin, end))->operand;
+
+	list->first = b->accumulators;
+	list->children = b->naccumulators;
+	w->p = end;
+	skip_blanks(w);
+	return true;
+}
+
 static void list(struct walk *w)
 {
-	const char *begin = w->p++;
+	const char *begin = w->p;
 
+	if (same_list(w))
+		return;
+	w->p++;
 	skip_blanks(w);
 	group(w, begin, OPERAND_LIST, '}');
 }

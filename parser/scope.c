@@ -102,6 +102,7 @@ void scope_close(struct scope *scope, uint32_t **table_entries)
 	while (scope->nbindings > block.nbindings) {
 		struct binding *binding = &scope->bindings[--scope->nbindings];
 
+		scope->renumbered += binding->numbered;
 		scope->locals[binding->local].binding = binding->previous;
 		ARENA_GIVE_BACK(scope->arena, binding->regs, binding->nregs);
 	}
@@ -141,6 +142,8 @@ static void note_prefix(struct scope *scope, const char *text, size_t size, uint
 static void bind(struct scope *scope, const char *text, size_t size, struct binding binding)
 {
 	binding.local = local_of(scope, name_id(scope, text, size));
+	binding.numbered = binding.kind == BINDING_RANGE || is_decimal(text[size - 1]);
+	scope->renumbered += binding.numbered;
 	struct local_name *local = &scope->locals[binding.local];
 
 	binding.previous = local->binding;

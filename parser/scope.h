@@ -14,6 +14,7 @@ enum binding_kind { BINDING_REG, BINDING_RANGE, BINDING_SYMBOL };
 struct binding {
 	uint8_t kind;
 	uint8_t bits, vector;
+	bool numbered; /* a range, or a name with a number */
 	uint16_t type;
 	uint32_t local;	   /* the name */
 	uint32_t previous; /* binding that this one hides, or NONE */
@@ -77,6 +78,7 @@ struct scope {
 	uint32_t nblocks, blocks_cap;
 	uint32_t nranges;
 	uint32_t room; /* numbers that tables of whole ranges may still have places for; given by who begins */
+	uint32_t renumbered;  /* how often names with numbers may have come to mean something else */
 	bool digit_prefixes;  /* a range's prefix ends in a digit: `%r1<4>` */
 	uint32_t regs_cap, labels_cap;
 };

@@ -151,11 +151,14 @@ static uint32_t list_at(const struct function *fn, uint32_t insn, uint32_t k)
 static void test_parse_runs_share_accumulators(void **state)
 {
 	static const char body[] = HEAD
-		".entry k()\n{\n.reg .f32 %f<8>;\n.reg .b32 %a<4>;\n.reg .b64 %rd<2>;\n"
+		".entry k()\n{\n.reg .f32 %f<8>;\n.reg .b32 %a<4>;\n.reg .b64 %rd<2>;\n.reg .f32 x;\n"
 		PRODUCT("{%f0, %f1}, {%a0, %a1}") PRODUCT("{%f0,%f1}, {%a0, %a1}")
 		"add.f32 %f1, %f1, %f2;\n" PRODUCT("{%f0, %f1}, {%a1, %a0}")
 		PRODUCT("{%f0, %f2}, {%a0, %a1}") PRODUCT("{%f0}, {%a0, %a1}")
 		"{\n.reg .f32 %f<8>;\n" PRODUCT("{%f0}, {%a0, %a1}") PRODUCT("{%f0}, {%a0, %a1}") "}\n"
+		PRODUCT("{%f0}, {%a0, %a1}") "{\n.reg .pred p;\n" PRODUCT("{%f0}, {%a0, %a1}") "}\n"
+		"{\n.reg .f32 %f0;\n" PRODUCT("{%f0}, {%a0, %a1}") "}\n"
+		PRODUCT("{x}, {%a0, %a1}") "{\n.reg .f32 x;\n" PRODUCT("{x}, {%a0, %a1}") "}\n"
 		PRODUCT("{_, L}, %rd1") PRODUCT("{_, L}, %rd1") "L: ret;\n}\n";
 	struct run *run = parse(body, sizeof(body) - 1);
 	jmp_buf failed;
@@ -177,8 +180,12 @@ static void test_parse_runs_share_accumulators(void **state)
 	assert_int_not_equal(list_at(&fn, 4, 0), list_at(&fn, 5, 0));
 	assert_int_not_equal(list_at(&fn, 5, 0), list_at(&fn, 6, 0));
 	assert_int_equal(list_at(&fn, 6, 0), list_at(&fn, 7, 0));
-	assert_int_not_equal(list_at(&fn, 8, 0), list_at(&fn, 9, 0)); /* a label is settled operand by operand */
-	assert_int_equal(fn.nshared, 2 + 2 + 1);
+	assert_int_not_equal(list_at(&fn, 7, 0), list_at(&fn, 8, 0));
+	assert_int_equal(list_at(&fn, 8, 0), list_at(&fn, 9, 0));
+	assert_int_not_equal(list_at(&fn, 9, 0), list_at(&fn, 10, 0));
+	assert_int_not_equal(list_at(&fn, 11, 0), list_at(&fn, 12, 0));
+	assert_int_not_equal(list_at(&fn, 13, 0), list_at(&fn, 14, 0)); /* a label is settled operand by operand */
+	assert_int_equal(fn.nshared, 2 + 2 + 1 + 1);
 	arena_free(&arena);
 	run_end(run);
 }
