@@ -104,6 +104,8 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 	struct type type = insn_type(insn, 0);
 
 	switch (insn->op) {
+	case OP_shfl: /* with no predicate beside its result (with one: above) */
+		return true;
 	case OP_mov:
 	case OP_LINK_MOV:
 		return !type.is_float;
