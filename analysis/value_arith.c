@@ -11,6 +11,28 @@ static bool has_descriptor(const struct value *a, const struct value *b)
 	       !range_is_empty(b);
 }
 
+/*
+ * What a counter that only grows is multiplied by, or moved on by, does not wrap either (assumption
+ * no-wrap): a loop that counts in such steps gives the same numbers. v: that product or sum, of a
+ * number and a small constant.
+ */
+static struct value counted(const struct operation *op, const struct value *number,
+	const struct value *constant, struct value v)
+{
+	const int64_t most = 65535;
+	int64_t k;
+
+	if (op->type.bits != 32 || !(number->assumptions & ASSUME_NO_WRAP) ||
+		!range_is_constant(constant, &k) || k < 0 || k > most ||
+		number->base != BASE_NUMBER || v.base != BASE_NUMBER)
+		return v;
+	/* it was cut at the end: a counter, or made of one in this way */
+	if (number->lo < 0 || number->hi < INT32_MAX - most || number->hi > INT32_MAX || v.lo < 0 ||
+		v.hi <= INT32_MAX)
+		return v;
+	return range_clip(&v, v.lo, INT32_MAX);
+}
+
 static struct value sum(const struct operation *op, const struct value *a, const struct value *b)
 {
 	if (has_descriptor(a, b))
@@ -18,7 +40,7 @@ static struct value sum(const struct operation *op, const struct value *a, const
 						  : descriptor_add(op->e.values, b, a);
 	if (a->base == BASE_DESCRIPTOR && b->base == BASE_DESCRIPTOR)
 		return any(op->type.bits);
-	return range_add(a, b, op->type.bits);
+	return counted(op, a, b, range_add(a, b, op->type.bits));
 }
 
 static struct value difference(
@@ -53,7 +75,16 @@ static struct value product(
 
 		return range_mulhi(&a, &b, op->type.bits);
 	}
-	return range_mul(x, y, op->type.bits);
+	return counted(op, x, y, range_mul(x, y, op->type.bits));
+}
+
+static struct value shifted_left(
+	const struct operation *op, const struct value *x, const struct value *amount)
+{
+	struct value factor = range_constant(1);
+
+	factor = range_shl(&factor, amount, 32);
+	return counted(op, x, &factor, range_shl(x, amount, op->type.bits));
 }
 
 static struct value evaluate_mad(
@@ -269,7 +300,7 @@ struct value operation_arithmetic(const struct operation *op)
 			b = range_shl(&v, &b, 32);
 			return range_meet(&a, &b, 32);
 		}
-		return range_shl(&a, &b, op->type.bits);
+		return shifted_left(op, &a, &b);
 	case OP_shr:
 		b = range_unsigned(&b, 32);
 		return shift_right(op, a, &b);
