@@ -279,6 +279,26 @@ static bool apart(const struct value *high, const struct value *low)
 	return zeros && zeros < 63 && all_within(low, (UINT64_C(1) << zeros) - 1);
 }
 
+/* The bits that some member of a plain number's set may have: those in which all agree, and what is
+ * open between. */
+static bool bits_of(const struct value *v, uint32_t bits, uint64_t *out)
+{
+	if (v->base != BASE_NUMBER || v->lo < 0 || v->hi > VALUE_FAR ||
+		(bits < 63 && v->hi >> bits))
+		return false;
+	uint64_t open = fill_bits((uint64_t)v->lo ^ (uint64_t)v->hi), step = v->stride & -v->stride;
+
+	*out = (uint64_t)v->lo | (step ? open & -step : open);
+	return true;
+}
+
+static bool have_no_bit_in_common(const struct value *a, const struct value *b, uint32_t bits)
+{
+	uint64_t of_a, of_b;
+
+	return bits_of(a, bits, &of_a) && bits_of(b, bits, &of_b) && !(of_a & of_b);
+}
+
 /* Bounds of or / xor of two plain numbers. */
 static struct value mix(const struct value *a, const struct value *b, int64_t lo, uint32_t bits)
 {
@@ -346,7 +366,7 @@ struct value range_or(const struct value *a, const struct value *b, uint32_t bit
 {
 	if (range_is_empty(a) || range_is_empty(b))
 		return range_empty();
-	if (apart(a, b) || apart(b, a))
+	if (apart(a, b) || apart(b, a) || have_no_bit_in_common(a, b, bits))
 		return range_add(a, b, bits);
 	if (a->base != BASE_NUMBER && is_narrow(b)) {
 		struct value out = stir(a, b);
@@ -373,7 +393,7 @@ struct value range_xor(const struct value *a, const struct value *b, uint32_t bi
 
 		return range_sub(&minus_one, a, bits);
 	}
-	if (apart(a, b) || apart(b, a))
+	if (apart(a, b) || apart(b, a) || have_no_bit_in_common(a, b, bits))
 		return range_add(a, b, bits);
 	if (is_narrow(b) && (a->base != BASE_NUMBER || a->lo >= 0))
 		return range_fit(stir(a, b), bits);
