@@ -110,9 +110,9 @@ static bool divides(uwide factor, uint32_t shift, uint64_t d, uint64_t most)
  * away from v / d. For v >= 0 that must stay below the 1 / d that is left up to the next integer;
  * for v < 0 it may be as much, but not nothing, since a multiple of d is to be cut to the integer
  * below. */
-static bool divides_signed(uwide factor, uint32_t shift, uint64_t d)
+bool idiom_divides_signed(uint32_t factor, uint32_t shift, uint64_t d)
 {
-	uwide power = (uwide)1 << shift, product = factor * d;
+	uwide power = (uwide)1 << shift, product = (uwide)factor * d;
 
 	return product > power && (product - power) << 31 <= power;
 }
@@ -301,7 +301,7 @@ static bool is_quotient(
 
 	if (*is_signed)
 		return (int32_t)factor > 0 && shift < 64 &&
-		       divides_signed((uint32_t)factor, shift, d);
+		       idiom_divides_signed((uint32_t)factor, shift, d);
 	struct value v = reading(w, a, 32, false);
 
 	return shift < 100 && !range_is_empty(&v) &&

@@ -3,8 +3,9 @@
  * Two registers of a loop that move in step. Compilers turn `base + k * (i % d)` into a - (i / d) *
  * (k * d), where a counts beside i: a = base + k * i in every round, though neither is computed
  * from the other. In: an addition, subtraction or multiply-add of that form. Out: base + { 0, k,
- * ..., k * (d - 1) }. What is found depends on the text alone; only the bases have values that
- * grow. They lie behind phis, where the solver does not look by itself, so it is told of them.
+ * ..., k * (d - 1) }; with an i that has a sign, k times what remains of its values. What is found
+ * depends on the text alone; only the bases, and such an i, have values that grow. They lie behind
+ * phis, where the solver does not look by itself, so it is told of them.
  */
 #include "analysis/value_private.h"
 
@@ -25,6 +26,7 @@ struct lockstep {
 	struct pair pairs[LOCKSTEP_MOST];
 	struct base bases[LOCKSTEP_MOST];
 	uint32_t npairs, nbases;
+	uint32_t i;		    /* the phi that has a sign; NONE: it has none */
 	const struct operand *more; /* is added to it, or NULL */
 };
 
@@ -112,6 +114,79 @@ static uint32_t divided(const struct values *vs, uint32_t node, uint64_t *d)
 
 	*d = (uint64_t)divisor;
 	return excess <= INT32_MAX && excess * most < power ? x : NONE;
+}
+
+static bool is_shift(const struct values *vs, const struct insn *insn, bool is_signed, uint64_t *by)
+{
+	return insn && insn->op == OP_shr && insn_type(insn, 0).bits == 32 &&
+	       insn_type(insn, 0).is_signed == is_signed && constant(vs, insn, 1, by);
+}
+
+/* x + 2^k - 1 where x is negative, else x: what is shifted then is cut towards zero. Gives x, or
+ * NONE. */
+static uint32_t biased(const struct values *vs, const struct insn *add, uint32_t k)
+{
+	uint64_t by;
+
+	for (uint32_t n = 0; n < 2; n++) {
+		uint32_t x = source(vs, add, n);
+		const struct insn *bias = definition(vs, source(vs, add, 1 - n));
+
+		if (x == NONE || !is_shift(vs, bias, false, &by) || by != 32 - k)
+			continue;
+		if (k == 1 && source(vs, bias, 0) == x)
+			return x;
+		const struct insn *sign = definition(vs, source(vs, bias, 0));
+
+		if (is_shift(vs, sign, true, &by) && by == 31 && source(vs, sign, 0) == x)
+			return x;
+	}
+	return NONE;
+}
+
+/* The upper part of x * factor, and one more where that is negative. Gives x, or NONE. */
+static uint32_t multiplied(const struct values *vs, const struct insn *add, uint64_t *d)
+{
+	for (uint32_t n = 0; n < 2; n++) {
+		uint32_t upper = source(vs, add, n);
+		const struct insn *shift = definition(vs, upper),
+				  *sign = definition(vs, source(vs, add, 1 - n));
+		uint64_t by, k = 0, factor;
+
+		if (!is_shift(vs, sign, false, &by) || by != 31)
+			continue;
+		if (is_shift(vs, shift, true, &k))
+			upper = source(vs, shift, 0);
+		const struct insn *mul = definition(vs, upper);
+
+		if (k > 30 || source(vs, sign, 0) != upper || !mul || mul->op != OP_mul ||
+			!insn_has(mul, MOD_hi) || insn_type(mul, 0).bits != 32 ||
+			!insn_type(mul, 0).is_signed || !constant(vs, mul, 1, &factor) ||
+			(int32_t)(uint32_t)factor <= 1)
+			continue;
+		factor = (uint32_t)factor;
+		*d = ((UINT64_C(1) << (32 + k)) + factor - 1) / factor;
+		if (idiom_divides_signed((uint32_t)factor, 32 + (uint32_t)k, *d))
+			return source(vs, mul, 0);
+	}
+	return NONE;
+}
+
+/* The same for a register with a sign, whose quotient is cut towards zero. */
+static uint32_t divided_signed(const struct values *vs, uint32_t node, uint64_t *d)
+{
+	const struct insn *insn = definition(vs, node), *add = insn;
+	uint64_t k = 0;
+
+	if (is_shift(vs, insn, true, &k)) {
+		if (!k || k > 30)
+			return NONE;
+		*d = UINT64_C(1) << k;
+		add = definition(vs, source(vs, insn, 0));
+	}
+	if (!add || add->op != OP_add || insn_type(add, 0).bits != 32 || insn_has(add, MOD_sat))
+		return NONE;
+	return k ? biased(vs, add, (uint32_t)k) : multiplied(vs, add, d);
 }
 
 static struct linear linear_of(const struct values *, uint32_t node, uint32_t depth);
@@ -254,6 +329,9 @@ static bool find(struct lockstep *l, uint32_t a, uint32_t q, int64_t product)
 	int64_t step;
 	uint32_t i = divided(vs, q, &l->d), phi = trips_phi_below(vs, a, &step);
 
+	l->i = NONE;
+	if (i == NONE)
+		l->i = i = divided_signed(vs, q, &l->d);
 	if (i == NONE || phi == NONE || vs->ssa.nodes[i].kind != NODE_PHI || product <= 0 ||
 		product > INT32_MAX || vs->ssa.nodes[i].block != vs->ssa.nodes[phi].block ||
 		node_bits(vs, phi) != 32 || (uint64_t)product % l->d)
@@ -275,9 +353,13 @@ static bool find_difference(struct lockstep *l, uint32_t a, uint32_t node)
 	const struct insn *mul = definition(l->vs, node);
 	uint64_t product;
 
-	return mul && mul->op == OP_mul && insn_has(mul, MOD_lo) && insn_type(mul, 0).bits == 32 &&
-	       constant(l->vs, mul, 1, &product) &&
-	       find(l, a, source(l->vs, mul, 0), (int32_t)(uint32_t)product);
+	if (!mul || insn_type(mul, 0).bits != 32 || !constant(l->vs, mul, 1, &product))
+		return false;
+	if (mul->op == OP_shl)
+		product = product < 31 ? UINT64_C(1) << product : 0;
+	else if (mul->op != OP_mul || !insn_has(mul, MOD_lo))
+		return false;
+	return find(l, a, source(l->vs, mul, 0), (int32_t)(uint32_t)product);
 }
 
 static bool recognise(struct lockstep *l, const struct insn *insn)
@@ -340,6 +422,8 @@ uint32_t lockstep_reads(struct values *vs, const struct insn *insn, uint32_t *no
 	for (uint32_t b = 0; b < l.nbases; b++)
 		if (l.bases[b].node != NONE)
 			nodes[n++] = l.bases[b].node;
+	if (l.i != NONE)
+		nodes[n++] = l.i;
 	return n;
 }
 
@@ -364,6 +448,17 @@ bool lockstep_evaluate(struct evaluation e, const struct insn *insn, struct valu
 	if (lockstep_is_plain(vs, insn) || !has_form(vs, &l, insn))
 		return false;
 	struct value sum = range_empty(), rounds = range_span(0, (int64_t)(l.k * (l.d - 1)), l.k);
+
+	if (l.i != NONE) {
+		struct value i = *value_at(vs, l.i), d = range_constant((int64_t)l.d),
+			     k = range_constant(l.k);
+
+		if (range_is_empty(&i))
+			return false;
+		i = range_signed(&i, 32);
+		i = range_rem(&i, &d);
+		rounds = range_mul(&i, &k, 32);
+	}
 
 	for (uint32_t b = 0; b < l.nbases; b++) {
 		struct value moved = range_constant((int32_t)(l.bases[b].moved + l.step)),

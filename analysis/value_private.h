@@ -261,6 +261,9 @@ bool idiom_sum(struct evaluation, const struct operand *a, const struct operand 
 /* A difference that is shifted left by so many bits: its low bits are what it gives. */
 bool idiom_shifted(struct evaluation, const struct operand *, uint32_t by, struct value *);
 bool idiom_multiply_add(struct evaluation, const struct insn *, struct value *);
+/* The upper part of x * factor, from 2^shift on, and one more where x is negative, is x / d for
+ * each x of 32 bits. */
+bool idiom_divides_signed(uint32_t factor, uint32_t shift, uint64_t d);
 
 /* value_lockstep.c: sums of two registers that move in step */
 #define LOCKSTEP_MOST 8
@@ -272,7 +275,8 @@ static inline bool lockstep_is_plain(const struct values *vs, const struct insn 
 		return true;
 	return vs->plain && vs->plain[insn - vs->fn->insns];
 }
-/* Nodes behind phis whose values that takes, LOCKSTEP_MOST at the most: returns how many. */
+/* Nodes behind phis whose values that takes, or phis themselves, LOCKSTEP_MOST + 1 at the most:
+ * returns how many. */
 uint32_t lockstep_reads(struct values *, const struct insn *, uint32_t *nodes);
 
 bool idiom_align_up(struct evaluation, const struct insn *select, struct value *);

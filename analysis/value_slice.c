@@ -279,7 +279,7 @@ static void read_definition(struct uses *uses, const struct node *n)
 {
 	struct values *vs = uses->vs;
 	const struct insn *insn = &vs->fn->insns[n->insn];
-	uint32_t behind[LOCKSTEP_MOST];
+	uint32_t behind[LOCKSTEP_MOST + 1];
 	bool made = insn_is_arithmetic(insn) || insn->op == OP_shfl || insn->op == OP_getctarank;
 
 	for (uint32_t k = 1; k < insn->count; k++) {
