@@ -173,6 +173,17 @@ static bool half_of_or(const struct operation *op, const struct operand *s, stru
 	return true;
 }
 
+/* Of a number of 64 bits that may be too large for a range. */
+static bool half_of_constant(const struct operation *op, const struct operand *s, struct value *out)
+{
+	int64_t c;
+
+	if (op->bits != 32 || !trips_constant_of(op->e.values, s, &c))
+		return false;
+	*out = range_constant((int64_t)((uint64_t)c >> 32 * op->slot & UINT32_MAX));
+	return true;
+}
+
 static struct value move(const struct operation *op)
 {
 	struct values *vs = op->e.values;
@@ -189,7 +200,7 @@ static struct value move(const struct operation *op)
 		if (v.base == BASE_DESCRIPTOR)
 			return operand_count(d) == 2 ? descriptor_half(vs, &v, op->slot == 1)
 						     : any(op->bits);
-		if (operand_count(d) == 2 && half_of_or(op, s, &k))
+		if (operand_count(d) == 2 && (half_of_constant(op, s, &k) || half_of_or(op, s, &k)))
 			return k;
 		if (!op->slot && op->bits >= 32)
 			return v.base == BASE_PARAM ? range_unsigned(&v, op->bits)
