@@ -23,8 +23,20 @@ static bool has_descriptor(const struct value *a, const struct value *b)
 	       !range_is_empty(b);
 }
 
+/* No address of the set has any of these bits. */
+static bool has_none_of(const struct value *a, uint32_t lost)
+{
+	uint32_t known =
+		a->lo == a->hi ? 31 : (uint32_t)__builtin_ctzll(a->stride | UINT64_C(1) << 31);
+
+	if (known > a->aux)
+		known = a->aux;
+	return !(lost >> known) && !((uint64_t)a->lo & lost);
+}
+
 /* Bits from 24 on say whose shared memory of the cluster an address of 32 bits is in; clearing some
- * leads to the same place in another CTA of a pair, or in the own one. */
+ * leads to the same place in another CTA of a pair, or in the own one. Compilers leave out of the
+ * mask what an address does not have. */
 static bool clears_rank(const struct operation *op, const struct value *a, const struct value *mask,
 	struct value *out)
 {
@@ -32,10 +44,13 @@ static bool clears_rank(const struct operation *op, const struct value *a, const
 	int64_t c;
 
 	if (op->type.bits != 32 || !value_is_shared_address(a) || !range_is_constant(mask, &c) ||
-		(c & 0xffffff) != 0xffffff || (uint32_t)c == UINT32_MAX || a->lo < -most ||
-		a->hi >= most)
+		!(~(uint32_t)c >> 24) || a->lo < -most || a->hi >= most)
 		return false;
-	*out = *a;
+	uint32_t lost = ~(uint32_t)c & 0xffffff;
+
+	if (lost && !has_none_of(a, lost))
+		return false;
+	*out = lost ? with_alignment(op->e.values, a, mask, *a) : *a;
 	out->is_peer = true;
 	out->own_cta = false;
 	out->space = SPACE_SHARED | SPACE_CLUSTER;
