@@ -383,7 +383,7 @@ static bool definition(struct look *l, const struct insn *insn, uint32_t slot, u
 	}
 }
 
-#define KEPT_MOST 256 /* nodes */
+#define KEPT_MOST (256 * THREADS_MAX) /* numbers, of all nodes together */
 
 struct kept_number { /* of a node in a thread */
 	uint64_t number;
@@ -407,10 +407,11 @@ static struct kept_numbers *kept_of(const struct values *vs, uint32_t node)
 
 	if (!m->thread_numbers)
 		m->thread_numbers = ARENA_NEW(m->arena, struct kept_numbers *, m->nsolved);
-	if (m->thread_numbers[node] || m->nthread_numbers == KEPT_MOST)
-		return m->thread_numbers[node];
-	m->nthread_numbers++;
 	uint32_t most = (threads_most(vs, &exact) + 31) & ~UINT32_C(31);
+
+	if (m->thread_numbers[node] || m->nthread_numbers + most > KEPT_MOST)
+		return m->thread_numbers[node];
+	m->nthread_numbers += most;
 	struct kept_numbers *kept =
 		arena_alloc_unset(m->arena, sizeof(*kept) + most * sizeof(struct kept_number));
 

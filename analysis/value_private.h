@@ -181,7 +181,7 @@ struct values {
 	const struct thread_set **reach; /* by block, likewise */
 	const struct thread_set **warps_reach; /* the same by whole warps */
 	struct kept_numbers **thread_numbers; /* by node, filled on demand: see threads.c */
-	uint32_t nthread_numbers;
+	uint32_t nthread_numbers; /* kept there */
 	struct residues *residues[RESIDUES_LISTS]; /* see residues.c */
 	struct footprint *footprints[RESIDUES_LISTS]; /* see swizzled.c */
 	struct kstep *ksteps[RESIDUES_LISTS];
