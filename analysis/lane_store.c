@@ -21,6 +21,7 @@ struct lane_stores {
 	const struct tracked *tracked;
 	const uint32_t *asked;
 	struct dead_stores *dead_stores;
+	struct needed *needed;
 	uint8_t *answer;  /* by instruction */
 	struct bits made; /* by number of a register: it is made from the result */
 	struct bits at_branch; /* the same at the branch under way */
@@ -50,11 +51,12 @@ bool effect_stores_values(const struct effect *e)
 }
 
 struct lane_stores *lane_stores_prepare(struct unit *unit, const struct tracked *tracked, const uint32_t *asked,
-	struct dead_stores *dead_stores)
+	struct dead_stores *dead_stores, struct needed *needed)
 {
 	struct lane_stores *w = ARENA_NEW(unit->arena, struct lane_stores, 1);
 
-	*w = (struct lane_stores){unit, tracked, asked, dead_stores, ARENA_NEW(unit->arena, uint8_t, unit->fn->ninsns),
+	*w = (struct lane_stores){unit, tracked, asked, dead_stores, needed,
+		ARENA_NEW(unit->arena, uint8_t, unit->fn->ninsns),
 		bits_new(unit->arena, tracked->n), bits_new(unit->arena, tracked->n)};
 	return w;
 }
@@ -141,7 +143,7 @@ static void follow(struct lane_stores *w, uint32_t i)
 {
 	const struct insn *insn = &w->unit->fn->insns[i];
 	const struct tracked_insn *r = &w->tracked->insns[w->tracked->at[i]];
-	bool made = needs_result(w, r) && !tracked_needs_none(w->unit->fn, insn);
+	bool made = needs_result(w, r) && !needed_none(w->needed, i);
 
 	for (uint32_t k = 0; k < r->ndefs; k++) {
 		if (!made)

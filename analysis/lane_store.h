@@ -6,6 +6,7 @@
 #pragma once
 
 #include "analysis/dead_store.h"
+#include "analysis/needed.h"
 #include "analysis/tracked.h"
 #include "analysis/unit.h"
 
@@ -18,7 +19,7 @@ bool effect_moves_value(const struct effect *);
 bool effect_stores_values(const struct effect *);
 /* `asked`: by instruction, not 0 where a hand-off or an async access stands. Arena memory. */
 struct lane_stores *lane_stores_prepare(struct unit *, const struct tracked *, const uint32_t *asked,
-	struct dead_stores *);
+	struct dead_stores *, struct needed *);
 /* All threads of a warp run the instruction, and then one of them, parting from others, stores what it brings, with no
  * hand-off on the way: each of them had the registers that it reads. */
 bool lane_stores_result(struct lane_stores *, uint32_t insn);

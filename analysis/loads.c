@@ -16,6 +16,7 @@
 
 #include "analysis/dead_store.h"
 #include "analysis/lane_store.h"
+#include "analysis/needed.h"
 #include "analysis/short_branch.h"
 #include "analysis/tracked.h"
 #include "base/bits.h"
@@ -45,6 +46,7 @@ struct loads {
 				  * begin an arm of a branch; 0: it is none */
 	struct lane_stores *lane_stores;
 	struct dead_stores *dead_stores;
+	struct needed *needed;
 	struct bits *live_out; /* by block; NULL: too large */
 	struct bits *live_at;  /* by such a number */
 	enum branch_length *branches; /* by block: of the branch at its end */
@@ -189,7 +191,8 @@ struct loads *loads_prepare(struct unit *unit, struct ids loads)
 	tracked_find(unit, loads, &l->tracked);
 	find_stops(l);
 	l->dead_stores = dead_stores_prepare(unit, l->asked);
-	l->lane_stores = lane_stores_prepare(unit, &l->tracked, l->asked, l->dead_stores);
+	l->needed = needed_prepare(unit, &l->tracked);
+	l->lane_stores = lane_stores_prepare(unit, &l->tracked, l->asked, l->dead_stores, l->needed);
 	liveness(l);
 	l->branches = ARENA_NEW(unit->arena, enum branch_length, n);
 	l->in = ARENA_NEW(unit->arena, struct state, n + 1);
@@ -406,7 +409,7 @@ static void step(struct loads *l, enum age a, uint32_t i)
 					 unit->effects[i]->is_call || decides_values(l, i));
 	if (may)
 		l->fold[a] |= r->fold;
-	must = must && !tracked_needs_none(unit->fn, insn);
+	must = must && !needed_none(l->needed, i);
 	for (uint32_t k = 0; k < r->ndefs; k++) {
 		uint32_t d = place_of(l, r->defs[k]);
 

@@ -132,30 +132,6 @@ static void renumber(struct finder *f)
 
 /* ---- instructions ---- */
 
-static bool is_zero(const struct operand *o)
-{
-	return o && o->kind == OPERAND_IMM && o->imm == 0;
-}
-
-bool tracked_needs_none(const struct function *fn, const struct insn *insn)
-{
-	const struct operand *a = insn_source(fn, insn, 0), *b = insn_source(fn, insn, 1);
-
-	switch (insn->op) {
-	case OP_and:
-	case OP_mul:
-	case OP_mad: /* its third source is hardly ever the load */
-		return is_zero(a) || is_zero(b);
-	case OP_xor:
-	case OP_sub:
-	case OP_setp:
-		return a && b && a->kind == OPERAND_REG && b->kind == OPERAND_REG && a->id == b->id &&
-		       !insn_type(insn, 0).is_float;
-	default:
-		return false;
-	}
-}
-
 /* The instruction, by its place; a new one gets one. */
 static struct tracked_insn *insn_at(struct tracked *out, uint32_t insn)
 {

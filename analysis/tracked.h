@@ -26,5 +26,3 @@ struct tracked {
 
 /* For the loads at these instructions. */
 void tracked_find(struct unit *, struct ids loads, struct tracked *);
-/* The result of the instruction is known without its operands, and so it waits for none of them. */
-bool tracked_needs_none(const struct function *, const struct insn *);
