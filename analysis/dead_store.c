@@ -16,19 +16,16 @@
 
 enum answer { NOT_ASKED, NO, YES };
 
+#define KEPT 128
+
 struct dead_stores {
 	struct unit *unit;
 	const uint32_t *asked;
 	uint8_t *answer; /* by instruction */
+	/* by the low bits of the instruction's number, as stores behind one another look at the same: */
+	uint32_t kept_of[KEPT]; /* of which one, plus one; 0: of none */
+	struct store *kept;
 };
-
-struct dead_stores *dead_stores_prepare(struct unit *unit, const uint32_t *asked)
-{
-	struct dead_stores *d = ARENA_NEW(unit->arena, struct dead_stores, 1);
-
-	*d = (struct dead_stores){unit, asked, ARENA_NEW(unit->arena, uint8_t, unit->fn->ninsns)};
-	return d;
-}
 
 /* ISA 8.6: a weak store, of a known number of bytes. */
 static bool is_weak_store(const struct unit *unit, uint32_t insn)
@@ -49,14 +46,31 @@ struct store {
 	struct stage_sum sum;
 };
 
-static void store_at(const struct unit *unit, uint32_t insn, struct store *s)
+struct dead_stores *dead_stores_prepare(struct unit *unit, const uint32_t *asked)
 {
+	struct dead_stores *d = ARENA_NEW(unit->arena, struct dead_stores, 1);
+
+	*d = (struct dead_stores){.unit = unit,
+		.asked = asked,
+		.answer = ARENA_NEW(unit->arena, uint8_t, unit->fn->ninsns),
+		.kept = ARENA_UNSET(unit->arena, struct store, KEPT)};
+	return d;
+}
+
+static const struct store *store_at(struct dead_stores *d, uint32_t insn)
+{
+	const struct unit *unit = d->unit;
 	const struct touch *t = &unit->effects[insn]->touches[0];
 	const struct operand *mem = insn_operand(unit->fn, &unit->fn->insns[insn], t->operand);
+	struct store *s = &d->kept[insn % KEPT];
 
+	if (d->kept_of[insn % KEPT] == insn + 1)
+		return s;
+	d->kept_of[insn % KEPT] = insn + 1;
 	s->bytes = t->bytes;
 	s->placed = stage_place_of(unit->values, mem, NONE, &s->place);
 	s->summed = stage_sum_of(unit->values, mem, &s->sum);
+	return s;
 }
 
 /* In whatever order. */
@@ -103,15 +117,13 @@ static uint32_t left_of(uint32_t left, const struct store *a, const struct store
 	return left & ~(uint32_t)(written >> BYTES_MOST);
 }
 
-static bool is_written_over(const struct dead_stores *d, uint32_t insn)
+static bool is_written_over(struct dead_stores *d, uint32_t insn)
 {
 	const struct unit *unit = d->unit;
 	const struct cfg *cfg = &unit->cfg;
 	const struct block *block = &cfg->blocks[cfg->block_of[insn]];
-	struct store first, other;
+	const struct store first = *store_at(d, insn);
 	uint32_t from = insn + 1, looks = 0;
-
-	store_at(unit, insn, &first);
 	uint32_t left = (uint32_t)((UINT64_C(1) << first.bytes) - 1);
 
 	for (uint32_t n = 0; n < BLOCKS_MOST; n++) {
@@ -121,8 +133,7 @@ static bool is_written_over(const struct dead_stores *d, uint32_t insn)
 			if (unit->fn->insns[i].guard != NONE || !is_weak_store(unit, i))
 				continue;
 			looks++;
-			store_at(unit, i, &other);
-			left = left_of(left, &first, &other);
+			left = left_of(left, &first, store_at(d, i));
 			if (!left)
 				return true;
 		}
