@@ -2,7 +2,7 @@
 /*
  * In: solved nodes. Out: for each, the parameters and variables whose addresses may be part of it,
  * as a bit set: coarser than a base, but it survives joins and sums that lose the base. Products
- * and shifts are no addresses and lose their roots, but for what is shifted down and up again.
+ * and shifts are no addresses and lose their roots, but for what is divided and multiplied again.
  */
 #include "analysis/value_private.h"
 
@@ -66,13 +66,28 @@ static uint64_t operand_roots(const struct values *vs, const struct operand *o)
 	return 0;
 }
 
+/* Half of a parameter of 64 bits, to be put together with the other one. */
+static uint64_t half_roots(const struct values *vs, const struct insn *insn, uint32_t bits)
+{
+	const struct operand *mem = insn_source(vs->fn, insn, 0);
+	const struct operand *o = mem && mem->kind == OPERAND_MEM ? operand_child(vs->fn, mem, 0) : NULL;
+
+	if (!vs->is_entry || bits != 32 || !insn_has(insn, MOD_param) || !o || o->kind != OPERAND_SYMBOL)
+		return 0;
+	const struct symbol *symbol = function_symbol(vs->fn, o->id);
+
+	return symbol->space == SPACE_PARAM && symbol->size == 8 && o->id >= vs->fn->first_param
+		       ? field_bit(o->id, vs->fn->first_param, 0)
+		       : 0;
+}
+
 static uint64_t load_roots(const struct values *vs, uint32_t node, const struct insn *insn)
 {
 	const struct operand *mem = insn_source(vs->fn, insn, 0);
 	uint32_t bits = node_bits(vs, node);
 
 	if (bits < 64)
-		return 0;
+		return half_roots(vs, insn, bits);
 	if (node < vs->nsolved && value_at(vs, node)->base == BASE_PARAM)
 		return field_bit(value_at(vs, node)->id, vs->fn->first_param, value_at(vs, node)->aux);
 	if (!mem)
@@ -89,20 +104,62 @@ static uint64_t load_roots(const struct values *vs, uint32_t node, const struct 
 	return through | ROOT_LOADED;
 }
 
-/* (a >> k) << k is a with its low bits cut off. */
+/* By what an instruction multiplies (up), or divides, its first source; 0: something else. */
+static uint64_t scale_of(const struct values *vs, const struct insn *insn, bool up)
+{
+	int64_t c;
+
+	if (!trips_constant_of(vs, insn_source(vs->fn, insn, 1), &c) || c < 0 || insn_has(insn, MOD_hi))
+		return 0;
+	switch (insn->op) {
+	case OP_shl:
+	case OP_shr:
+		return (insn->op == OP_shl) == up && c < 64 ? UINT64_C(1) << c : 0;
+	case OP_mul:
+	case OP_mad:
+		return up ? (uint64_t)c : 0;
+	case OP_div:
+		return up ? 0 : (uint64_t)c;
+	default:
+		return 0;
+	}
+}
+
+/* a / k * k is a with its low bits cut off, a * 1 is a. */
 static uint64_t aligned_roots(const struct values *vs, const struct insn *insn)
 {
-	const struct operand *o = insn_source(vs->fn, insn, 0), *up = insn_source(vs->fn, insn, 1);
+	const struct operand *o = insn_source(vs->fn, insn, 0);
+	uint64_t up = scale_of(vs, insn, true);
 	uint32_t node = trips_plain_node(vs, o);
 
-	if (node == NONE || vs->ssa.nodes[node].kind != NODE_DEF || vs->ssa.nodes[node].previous != NONE)
+	if (up == 1)
+		return operand_roots(vs, o);
+	if (!up || node == NONE || vs->ssa.nodes[node].kind != NODE_DEF || vs->ssa.nodes[node].previous != NONE)
 		return 0;
-	const struct insn *shift = &vs->fn->insns[vs->ssa.nodes[node].insn];
-	const struct operand *down = insn_source(vs->fn, shift, 1);
-	bool same = shift->op == OP_shr && up && down && up->kind == OPERAND_IMM && down->kind == OPERAND_IMM &&
-		    up->imm == down->imm;
+	const struct insn *down = &vs->fn->insns[vs->ssa.nodes[node].insn];
 
-	return same ? operand_roots(vs, insn_source(vs->fn, shift, 0)) : 0;
+	return scale_of(vs, down, false) == up ? operand_roots(vs, insn_source(vs->fn, down, 0)) : 0;
+}
+
+/* What begins with the lowest bit. */
+static uint64_t field_roots(const struct values *vs, const struct insn *insn)
+{
+	int64_t at;
+
+	return trips_constant_of(vs, insn_source(vs->fn, insn, 1), &at) && !(at & 255)
+		       ? operand_roots(vs, insn_source(vs->fn, insn, 0))
+		       : 0;
+}
+
+/* A difference of two addresses is none; what is taken from a number is an address turned round. */
+static uint64_t difference_roots(const struct values *vs, const struct insn *insn)
+{
+	uint64_t roots = operand_roots(vs, insn_source(vs->fn, insn, 0));
+	int64_t c;
+
+	return trips_constant_of(vs, insn_source(vs->fn, insn, 0), &c)
+		       ? operand_roots(vs, insn_source(vs->fn, insn, 1))
+		       : roots;
 }
 
 static uint64_t definition_roots(const struct values *vs, uint32_t node)
@@ -117,15 +174,17 @@ static uint64_t definition_roots(const struct values *vs, uint32_t node)
 	case OP_ldu:
 		return roots | load_roots(vs, node, insn);
 	case OP_mad:
-		return roots | operand_roots(vs, insn_source(vs->fn, insn, 2));
+		return roots | aligned_roots(vs, insn) | operand_roots(vs, insn_source(vs->fn, insn, 2));
 	case OP_sub:
-		return roots | operand_roots(vs, insn_source(vs->fn, insn, 0));
+		return roots | difference_roots(vs, insn);
 	case OP_selp:
 		return roots | operand_roots(vs, insn_source(vs->fn, insn, 0)) |
 		       operand_roots(vs, insn_source(vs->fn, insn, 1));
 	case OP_shl:
-		return roots | aligned_roots(vs, insn);
 	case OP_mul:
+		return roots | aligned_roots(vs, insn);
+	case OP_bfe:
+		return roots | field_roots(vs, insn);
 	case OP_shr:
 	case OP_div:
 	case OP_rem:
@@ -133,7 +192,6 @@ static uint64_t definition_roots(const struct values *vs, uint32_t node)
 	case OP_set:
 	case OP_popc:
 	case OP_clz:
-	case OP_bfe:
 		return roots;
 	default:
 		break;
