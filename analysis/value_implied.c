@@ -156,10 +156,12 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 			return false;
 		if (type.bits < 63) /* no more comes out */
 			out->hi = min_of(c->hi, ((INT64_C(1) << (type.bits - type.is_signed)) - 1) >> k);
-		if (out->hi >= INT64_C(1) << 31 || c->lo < 0)
+		if (out->lo < 0 && (k || type.is_signed)) /* nor less than 0, of whatever was shifted */
+			out->lo = 0;
+		if (out->hi >= INT64_C(1) << 31 || out->lo < 0)
 			return false;
 		out->is_signed = type.is_signed;
-		out->lo = c->lo << k;
+		out->lo <<= k;
 		out->hi = ((out->hi + 1) << k) - 1;
 		return out->lo <= out->hi;
 	case OP_shl:
