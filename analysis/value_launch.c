@@ -70,6 +70,8 @@ void launch_find(struct values *vs)
 				     : !(vs->ssa.specials & others);
 }
 
+#define EVIDENCE_MOST 10 /* operands swizzled by 128 bytes repeat every 1024 (ISA 9.7.15.5.1) */
+
 /* The binary logarithm of the alignment that one operand's being right would prove; 0: none. */
 static uint32_t evidence_of(struct values *vs, uint32_t insn, const struct touch *t)
 {
@@ -85,12 +87,11 @@ static uint32_t evidence_of(struct values *vs, uint32_t insn, const struct touch
 	uint32_t most = 7; /* tensor copies: 128 bytes (ISA 9.7.9.27.1.2) */
 
 	if (!tensor) {
-		/* operands swizzled by 128 bytes repeat every 1024 (ISA 9.7.15.5.1) */
 		if (!value_descriptor(vs, &v, &d) || !d.high_known || d.swizzle >> 1 != 1 ||
 			d.base_offset || d.start.lo % 1024 || d.start.stride % 1024)
 			return 0;
 		v = d.start;
-		most = 10;
+		most = EVIDENCE_MOST;
 	}
 	if (v.base != BASE_SYMBOL || v.id != vs->dynamic_shared || v.lo < -VALUE_FAR ||
 		v.hi > VALUE_FAR)
@@ -107,7 +108,8 @@ bool launch_find_alignment(struct values *vs)
 
 	if (vs->dynamic_shared == NONE || !(vs->options->assume & ASSUME_ALIGNED_TMA))
 		return false;
-	for (uint32_t n = 0; n < vs->cfg->active.n; n++) {
+	/* what is asked here is asked again where there is news */
+	for (uint32_t n = 0; n < vs->cfg->active.n && best < EVIDENCE_MOST; n++) {
 		uint32_t i = vs->cfg->active.v[n];
 
 		for (uint32_t k = 0;
