@@ -3,16 +3,18 @@
  * In: a store. Out: whether it is written over. ptxas 13.0 leaves such a store out: across labels, loads of other
  * state spaces, by several narrower stores as well as by one; not across a branch, nor another access of its own
  * space, which is not relied on here. Invariant: two addresses are held to be apart by a number only if they are the
- * same sum, or in the same variable; others are not looked at.
+ * same register, or the same sum in one variable; others are not looked at.
  */
 #include "analysis/dead_store.h"
 
+#include "analysis/short_branch.h"
 #include "analysis/stage_place.h"
-#include "analysis/stages.h"
+#include "analysis/value_private.h"
 
 #define BLOCKS_MOST 8 /* on the way */
 #define STORES_MOST 64
 #define BYTES_MOST 32
+#define COPIES_MOST 8
 
 enum answer { NOT_ASKED, NO, YES };
 
@@ -40,10 +42,10 @@ static bool is_weak_store(const struct unit *unit, uint32_t insn)
 
 struct store {
 	uint32_t bytes;
-	bool placed; /* in a variable; else the sum alone counts, if it is one */
-	bool summed;
+	uint32_t node; /* of the register in the brackets, to which `offset' is added; NONE: there is none */
+	int64_t offset;
+	bool placed; /* in a variable */
 	struct stage_place place;
-	struct stage_sum sum;
 };
 
 struct dead_stores *dead_stores_prepare(struct unit *unit, const uint32_t *asked)
@@ -57,6 +59,26 @@ struct dead_stores *dead_stores_prepare(struct unit *unit, const uint32_t *asked
 	return d;
 }
 
+/* Through copies, and between the windows of a state space and of generic addresses. */
+static uint32_t origin_of(const struct values *vs, uint32_t node)
+{
+	for (uint32_t k = 0; k < COPIES_MOST && node < vs->nsolved; k++) {
+		const struct node *n = &vs->ssa.nodes[node];
+		const struct insn *insn = n->kind == NODE_DEF && n->previous == NONE ? &vs->fn->insns[n->insn] : NULL;
+
+		if (!insn || (insn->op != OP_mov && insn->op != OP_LINK_MOV && insn->op != OP_cvt && insn->op != OP_cvta) ||
+			insn_type(insn, 0).bits < 32 || insn_type(insn, 0).is_float || insn_has(insn, MOD_sat) ||
+			(insn->op == OP_cvt && (insn_type(insn, 1).bits < 32 || insn_type(insn, 1).is_float)))
+			break;
+		uint32_t from = trips_plain_node(vs, insn_source(vs->fn, insn, 0));
+
+		if (from == NONE)
+			break;
+		node = from;
+	}
+	return node;
+}
+
 static const struct store *store_at(struct dead_stores *d, uint32_t insn)
 {
 	const struct unit *unit = d->unit;
@@ -67,9 +89,12 @@ static const struct store *store_at(struct dead_stores *d, uint32_t insn)
 	if (d->kept_of[insn % KEPT] == insn + 1)
 		return s;
 	d->kept_of[insn % KEPT] = insn + 1;
+	const struct operand *base = mem->kind == OPERAND_MEM && !mem->indexed ? operand_child(unit->fn, mem, 0) : NULL;
+
 	s->bytes = t->bytes;
+	s->node = base && base->kind == OPERAND_REG ? origin_of(unit->values, base->node) : NONE;
+	s->offset = base ? operand_offset(unit->fn, base) : 0;
 	s->placed = stage_place_of(unit->values, mem, NONE, &s->place);
-	s->summed = stage_sum_of(unit->values, mem, &s->sum);
 	return s;
 }
 
@@ -90,18 +115,12 @@ static bool same_terms(const struct stage_sum *a, const struct stage_sum *b)
 /* By how many bytes the second begins behind the first; false: not known. */
 static bool are_apart(const struct store *a, const struct store *b, int64_t *by)
 {
-	const struct stage_sum *x = &a->sum, *y = &b->sum;
-
-	if (a->placed && b->placed) {
-		x = &a->place.sum;
-		y = &b->place.sum;
-		if (!stage_same_base(&a->place, &b->place))
-			return false;
-	} else if (!a->summed || !b->summed) {
-		return false;
-	}
-	*by = (int32_t)(y->constant - x->constant);
-	return same_terms(x, y);
+	*by = b->offset - a->offset;
+	if (a->node != NONE && a->node == b->node)
+		return true;
+	*by = (int32_t)(b->place.sum.constant - a->place.sum.constant);
+	return a->placed && b->placed && stage_same_base(&a->place, &b->place) &&
+	       same_terms(&a->place.sum, &b->place.sum);
 }
 
 /* Of the bytes that are left those that the other store does not write. */
@@ -117,6 +136,19 @@ static uint32_t left_of(uint32_t left, const struct store *a, const struct store
 	return left & ~(uint32_t)(written >> BYTES_MOST);
 }
 
+/* A hand-off, an async access, an exit, or a call that is not of a function of the module: that may be inlined. */
+static bool ends_way(const struct dead_stores *d, const struct block *block, uint32_t insn)
+{
+	const struct unit *unit = d->unit;
+	const struct effect *e = unit->effects[insn];
+	const uint32_t last = block->first + block->count - 1;
+
+	if (!d->asked[insn] || branch_returns(unit, insn))
+		return false;
+	return !e->is_call || insn != last || block->recurses || block->succ.n != 1 ||
+	       unit->cfg.blocks[block->succ.v[0]].first == insn + 1;
+}
+
 static bool is_written_over(struct dead_stores *d, uint32_t insn)
 {
 	const struct unit *unit = d->unit;
@@ -128,7 +160,7 @@ static bool is_written_over(struct dead_stores *d, uint32_t insn)
 
 	for (uint32_t n = 0; n < BLOCKS_MOST; n++) {
 		for (uint32_t i = from; i < block->first + block->count; i++) {
-			if (d->asked[i] || looks == STORES_MOST)
+			if (ends_way(d, block, i) || looks == STORES_MOST)
 				return false;
 			if (unit->fn->insns[i].guard != NONE || !is_weak_store(unit, i))
 				continue;

@@ -8,5 +8,5 @@ struct dead_stores;
 
 /* `asked`: by instruction, not 0 where a hand-off or an async access stands. Arena memory. */
 struct dead_stores *dead_stores_prepare(struct unit *, const uint32_t *asked);
-/* A plain store, be it under a guard, of which all bytes are written again on the only way on, before a hand-off. */
+/* A plain store of which all bytes are written again on the only way on, before a hand-off. */
 bool store_is_dead(struct dead_stores *, uint32_t insn);

@@ -400,8 +400,7 @@ static void step(struct loads *l, enum age a, uint32_t i)
 	uint32_t under = insn->guard == NONE ? NONE : l->tracked.number[insn->guard];
 	bool guard = under != NONE && has(l, must_set, under);
 
-	if ((must && is_anchor(l, i)) ||
-		(guard && needs_guard(unit->effects[i]) && !store_is_dead(l->dead_stores, i))) {
+	if ((must && is_anchor(l, i)) || (guard && needs_guard(unit->effects[i]))) {
 		l->now.open[a] = false;
 		return;
 	}

@@ -104,6 +104,51 @@ static uint64_t load_roots(const struct values *vs, uint32_t node, const struct 
 	return through | ROOT_LOADED;
 }
 
+static const struct insn *only_definition(const struct values *vs, uint32_t node)
+{
+	bool is = node != NONE && vs->ssa.nodes[node].kind == NODE_DEF && vs->ssa.nodes[node].previous == NONE;
+
+	return is ? &vs->fn->insns[vs->ssa.nodes[node].insn] : NULL;
+}
+
+/* Where the half of a register was taken out that the operand is: with 64 bits, the upper one shifted up (`whole'),
+ * or as it is. NULL: not that half. */
+static const struct insn *taken_from(const struct values *vs, const struct operand *o, uint32_t half, bool whole)
+{
+	const struct insn *def = whole ? only_definition(vs, trips_plain_node(vs, o)) : NULL;
+	int64_t by;
+
+	if (whole && half) {
+		if (!def || def->op != OP_shl || !trips_constant_of(vs, insn_source(vs->fn, def, 1), &by) || by != 32)
+			return NULL;
+		def = only_definition(vs, trips_plain_node(vs, insn_source(vs->fn, def, 0)));
+	}
+	if (whole && (!def || def->op != OP_cvt || insn_type(def, 1).bits != 32 || insn_type(def, 1).is_signed))
+		return NULL;
+	o = whole ? insn_source(vs->fn, def, 0) : o;
+	def = only_definition(vs, trips_plain_node(vs, o));
+	return def && def->op == OP_mov && insn_slot(vs->fn, def, o->id) == half ? def : NULL;
+}
+
+/* The register that was taken apart and put together again, by mov or by or, or the node itself. */
+static uint32_t whole_of(const struct values *vs, uint32_t node)
+{
+	const struct insn *put = only_definition(vs, node), *low = NULL, *high = NULL;
+	const struct operand *list = put ? insn_source(vs->fn, put, 0) : NULL;
+
+	if (put && put->op == OP_mov && list && list->kind == OPERAND_LIST && operand_count(list) == 2) {
+		low = taken_from(vs, operand_child(vs->fn, list, 0), 0, false);
+		high = taken_from(vs, operand_child(vs->fn, list, 1), 1, false);
+	}
+	for (uint32_t k = 0; put && put->op == OP_or && k < 2 && (!low || !high); k++) {
+		low = taken_from(vs, insn_source(vs->fn, put, k), 0, true);
+		high = taken_from(vs, insn_source(vs->fn, put, 1 - k), 1, true);
+	}
+	uint32_t whole = low && low == high ? trips_plain_node(vs, insn_source(vs->fn, low, 0)) : NONE;
+
+	return whole == NONE ? node : whole;
+}
+
 /* By what an instruction multiplies (up), or divides, its first source; 0: something else. */
 static uint64_t scale_of(const struct values *vs, const struct insn *insn, bool up)
 {
@@ -130,14 +175,14 @@ static uint64_t aligned_roots(const struct values *vs, const struct insn *insn)
 {
 	const struct operand *o = insn_source(vs->fn, insn, 0);
 	uint64_t up = scale_of(vs, insn, true);
-	uint32_t node = trips_plain_node(vs, o);
+	uint32_t node = whole_of(vs, trips_plain_node(vs, o));
 
 	if (up == 1)
 		return operand_roots(vs, o);
-	if (!up || node == NONE || vs->ssa.nodes[node].kind != NODE_DEF || vs->ssa.nodes[node].previous != NONE)
-		return 0;
-	const struct insn *down = &vs->fn->insns[vs->ssa.nodes[node].insn];
+	const struct insn *down = up ? only_definition(vs, node) : NULL;
 
+	if (!down)
+		return 0;
 	return scale_of(vs, down, false) == up ? operand_roots(vs, insn_source(vs->fn, down, 0)) : 0;
 }
 
