@@ -263,19 +263,26 @@ static bool find_sum(struct sum *s, const struct operand *o)
 	return true;
 }
 
+/* What the address of the access is the sum of. */
+static bool find_address(struct sum *s, const struct access *g)
+{
+	const struct touch *touch = &s->vs->cfg->effects[g->insn]->touches[g->touch];
+	const struct operand *o = insn_operand(s->vs->fn, &s->vs->fn->insns[g->insn], touch->operand);
+
+	if (o && o->kind == OPERAND_MEM)
+		o = o->indexed ? NULL : operand_child(s->vs->fn, o, 0);
+	return find_sum(s, o);
+}
+
 static const struct linear *linear_of(struct values *vs, const struct access *g)
 {
 	struct linear **list = &vs->linears[g->insn % RESIDUES_LISTS], *known = find(*list, g->insn, g->touch);
-	const struct touch *touch = &vs->cfg->effects[g->insn]->touches[g->touch];
-	const struct operand *o = insn_operand(vs->fn, &vs->fn->insns[g->insn], touch->operand);
 	struct linear fresh = {.insn = g->insn, .touch = g->touch};
 	struct sum s = {.vs = vs, .l = &fresh, .variable = g->address.id};
 
 	if (known)
 		return known;
-	if (o && o->kind == OPERAND_MEM)
-		o = o->indexed ? NULL : operand_child(vs->fn, o, 0);
-	fresh.known = find_sum(&s, o) && find_ends(&s, g->insn);
+	fresh.known = find_address(&s, g) && find_ends(&s, g->insn);
 	return keep(vs, list, &fresh);
 }
 
@@ -330,4 +337,31 @@ bool linear_apart(const struct values *values, const struct access *g, const str
 	if (apart)
 		*assumptions |= l->assumptions | other->assumptions;
 	return apart;
+}
+
+#define ANYWHERE (INT64_C(1) << 20) /* bytes: more than a CTA has of shared memory */
+
+bool linear_behind(const struct values *values, const struct access *g, const struct value *other, uint64_t size)
+{
+	struct values *vs = (struct values *)(uintptr_t)values;
+	struct linear fresh = {.insn = g->insn, .touch = g->touch};
+	struct sum s = {.vs = vs, .l = &fresh, .variable = g->address.id};
+
+	if (g->address.base != BASE_SYMBOL || g->address.lo > -ANYWHERE || size > INT32_MAX || !find_address(&s, g))
+		return false;
+	const struct context *here = context_of_block(vs, vs->cfg->block_of[g->insn]);
+	int64_t lo = fresh.constant;
+
+	for (uint32_t i = 0; i < fresh.n; i++) {
+		int64_t factor = fresh.terms[i].factor;
+		struct value v = context_apply(here, fresh.terms[i].node, *value_at(vs, fresh.terms[i].node));
+		int64_t end = factor < 0 ? v.hi : v.lo;
+
+		if (factor > 0 && v.lo < -ANYWHERE / factor && v.hi <= INT32_MAX)
+			continue;
+		if (end < -INT32_MAX || end > INT32_MAX)
+			return false;
+		lo += factor * end;
+	}
+	return lo >= 0 && lo >= other->hi + (int64_t)size;
 }

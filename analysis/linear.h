@@ -12,3 +12,5 @@
  * the variable that its address is in. Adds the assumptions on which that rests. */
 bool linear_apart(const struct values *, const struct access *g, const struct value *other, uint64_t size,
 	uint32_t *assumptions);
+/* All of it lies behind those bytes, unless an index in it, of which only the upper end is known, is negative. */
+bool linear_behind(const struct values *, const struct access *g, const struct value *other, uint64_t size);

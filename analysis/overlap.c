@@ -233,7 +233,7 @@ static struct overlap in_one_variable(const struct values *vs, const struct acce
 	if (!o.may)
 		o.assumptions |= x.assumptions | y.assumptions | g->extent_assumptions |
 				 a->extent_assumptions;
-	else if (!apart_going_forward(&p, &x, &q, &y))
+	else if (!apart_going_forward(&p, &x, &q, &y) && !linear_behind(vs, g, &q, y.size))
 		o.confidence = how_sure(g, a, &x, &y);
 	return o;
 }
