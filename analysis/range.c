@@ -465,6 +465,13 @@ struct value range_sub(const struct value *a, const struct value *b, uint32_t bi
 	return range_add(a, &minus, bits);
 }
 
+/* That the other one is what it is may rest on an assumption. */
+static struct value also_assuming(struct value v, const struct value *other)
+{
+	v.assumptions |= other->assumptions;
+	return v;
+}
+
 struct value range_mul(const struct value *a, const struct value *b, uint32_t bits)
 {
 	int64_t c;
@@ -472,9 +479,9 @@ struct value range_mul(const struct value *a, const struct value *b, uint32_t bi
 	if (range_is_empty(a) || range_is_empty(b))
 		return range_empty();
 	if (range_is_constant(b, &c) && c == 1)
-		return *a;
+		return also_assuming(*a, b);
 	if (range_is_constant(a, &c) && c == 1)
-		return *b;
+		return also_assuming(*b, a);
 	struct value x = as_number(a, bits), y = as_number(b, bits);
 	wide corner[4] = {
 		(wide)x.lo * y.lo, (wide)x.lo * y.hi, (wide)x.hi * y.lo, (wide)x.hi * y.hi};
@@ -518,12 +525,12 @@ struct value range_shl(const struct value *v, const struct value *amount, uint32
 		return range_empty();
 	if (range_is_constant(amount, &k)) {
 		if (k == 0)
-			return *v;
+			return also_assuming(*v, amount);
 		if (k < 0 || k >= (int64_t)bits)
-			return k < 0 ? range_top(bits) : range_constant(0);
+			return k < 0 ? range_top(bits) : also_assuming(range_constant(0), amount);
 		if (k == 63)
 			return range_top(bits);
-		struct value factor = range_constant(INT64_C(1) << k);
+		struct value factor = also_assuming(range_constant(INT64_C(1) << k), amount);
 
 		return range_mul(v, &factor, bits);
 	}
