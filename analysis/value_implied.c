@@ -158,12 +158,12 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 			out->hi = min_of(c->hi, ((INT64_C(1) << (type.bits - type.is_signed)) - 1) >> k);
 		if (out->lo < 0 && (k || type.is_signed)) /* nor less than 0, of whatever was shifted */
 			out->lo = 0;
-		if (out->hi >= INT64_C(1) << 31 || out->lo < 0)
+		if (out->hi >= INT64_C(1) << 31 || out->lo < 0 || out->lo > out->hi)
 			return false;
 		out->is_signed = type.is_signed;
 		out->lo <<= k;
 		out->hi = ((out->hi + 1) << k) - 1;
-		return out->lo <= out->hi;
+		return true;
 	case OP_shl:
 	case OP_mul:
 		if (c->excludes || !constant_source(vs, insn, 1, &k) || insn_has(insn, MOD_hi) ||
