@@ -125,6 +125,20 @@ static bool find_place(const struct locals *l, uint32_t i, uint32_t bracket, str
 	return l->first[v.id] != NONE;
 }
 
+/* Some of the bits [lo, hi] is set. */
+static bool any_in_range(struct bits b, uint32_t lo, uint32_t hi)
+{
+	for (uint32_t w = lo / 64; w <= hi / 64; w++) {
+		uint64_t word = b.words[w];
+
+		word &= w == lo / 64 ? ~UINT64_C(0) << (lo % 64) : word;
+		word &= w == hi / 64 ? ~UINT64_C(0) >> (63 - hi % 64) : word;
+		if (word)
+			return true;
+	}
+	return false;
+}
+
 static bool loads_address(const struct locals *l, uint32_t i)
 {
 	struct place p;
@@ -134,7 +148,7 @@ static bool loads_address(const struct locals *l, uint32_t i)
 	uint32_t first = l->first[p.symbol];
 
 	return p.lo <= p.hi &&
-	       bits_next(l->byte_holds, first + (uint32_t)p.lo) <= first + (uint32_t)p.hi;
+	       any_in_range(l->byte_holds, first + (uint32_t)p.lo, first + (uint32_t)p.hi);
 }
 
 /* Sets the bits of [lo, hi]; tells whether one of them was not. */
