@@ -174,6 +174,7 @@ static inline __attribute__((always_inline)) struct whole fill_whole_word(struct
 	return w;
 }
 
+/* Each kind that is met often has a copy of the loop, in which the kind is a constant. */
 static struct whole fill_whole_of(struct residues *kept, const struct column *a, const struct column *b,
 	uint32_t first, uint64_t threads)
 {
