@@ -351,9 +351,11 @@ static void follow(struct check_list *list, struct bulk_search *s)
 	s->alone = issued_by_some(unit, w.site);
 	if (!walk(&w, s))
 		return;
-	*list->defs.steps = steps;
-	w.follows_flags = true;
-	walk(&w, s);
+	if (list->defs.nflags) {
+		*list->defs.steps = steps;
+		w.follows_flags = true;
+		walk(&w, s);
+	}
 	if (s->ends && is_kernel && s->may_wait)
 		ends_by_number(&w, s);
 	for (uint32_t k = 0; k < s->n; k++) {

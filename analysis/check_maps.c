@@ -30,10 +30,8 @@ struct first_use { /* the first place that a walk found, in order of the text */
 	uint8_t state;
 };
 
-typedef void visitor(struct check_walk *, uint32_t insn, uint32_t at, uint8_t state, void *);
-
 /* With flags only where something is found without them. */
-static void search_twice(struct check_walk *w, visitor *visit, void *arg, struct first_use *found)
+static void search_twice(struct check_walk *w, check_visitor *visit, void *arg, struct first_use *found)
 {
 	uint64_t steps = *w->defs->steps;
 

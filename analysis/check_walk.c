@@ -278,8 +278,6 @@ static uint8_t step_guarded(struct check_walk *w, uint32_t insn, uint8_t state)
 	}
 }
 
-typedef void visitor(struct check_walk *, uint32_t insn, uint32_t at, uint8_t state, void *);
-
 static bool leaves_thread(const struct unit *unit, uint32_t b)
 {
 	const struct block *block = &unit->cfg.blocks[b];
@@ -289,7 +287,7 @@ static bool leaves_thread(const struct unit *unit, uint32_t b)
 	return !block->count || unit->fn->insns[block->first + block->count - 1].op != OP_trap;
 }
 
-static uint8_t run_block(struct check_walk *w, uint32_t b, uint8_t state, visitor *visit, void *arg)
+static uint8_t run_block(struct check_walk *w, uint32_t b, uint8_t state, check_visitor *visit, void *arg)
 {
 	const struct block *block = &w->unit->cfg.blocks[b];
 	uint32_t end = block->first + block->count;
@@ -397,7 +395,7 @@ static void push(struct walk_queue *q, uint32_t entry)
 
 /* One block in one context; a block with the site is run for both answers of the site's guard. */
 static void run_entry(
-	struct check_walk *w, uint32_t entry, struct walk_queue *q, visitor *visit, void *arg)
+	struct check_walk *w, uint32_t entry, struct walk_queue *q, check_visitor *visit, void *arg)
 {
 	uint32_t b = entry / CHECK_CONTEXTS;
 	const struct block *block = &w->unit->cfg.blocks[b];
@@ -563,7 +561,7 @@ static void find_flags_at_site(struct check_walk *w, struct walk_queue *q)
 	w->truths = truths;
 }
 
-void check_run(struct check_walk *w, visitor *visit, void *arg)
+void check_run(struct check_walk *w, check_visitor *visit, void *arg)
 {
 	uint32_t n = w->unit->cfg.n * CHECK_CONTEXTS;
 	uint32_t home = w->unit->cfg.block_of[w->site] * CHECK_CONTEXTS + CHECK_COLD;

@@ -98,6 +98,8 @@ struct check_walk {
 	struct reg_list defined;
 };
 
+typedef void check_visitor(struct check_walk *, uint32_t insn, uint32_t at, uint8_t state, void *);
+
 struct check_list {
 	struct unit *unit;
 	struct check_defs defs;
@@ -128,9 +130,7 @@ bool check_by_number(struct check_walk *);
 /* Does nothing once the walks of the function have taken too many steps, see CHECK_STEPS_MOST.
  * Runs to the fixed point, then once more in order, with `visit` called before each instruction
  * (and with insn == NONE at a place where the thread ends, `at` being the last instruction). */
-void check_run(struct check_walk *,
-	void (*visit)(struct check_walk *, uint32_t insn, uint32_t at, uint8_t state, void *),
-	void *);
+void check_run(struct check_walk *, check_visitor *visit, void *);
 /* The guard of an instruction for the thread of the walk: 1 runs, 0 does not, -1 not known. */
 int check_guard(const struct check_walk *, uint32_t insn);
 /* The largest of two: the join of states that are simply ordered. */

@@ -154,47 +154,42 @@ struct whole {
 	uint64_t found, open;
 };
 
-/* Of one kind of form: the compiler makes a loop for each. */
-static inline __attribute__((always_inline)) struct whole fill_whole_word(struct residues *kept,
-	const struct residue_form *f, const struct column *a, const struct column *b, uint32_t first, uint64_t threads)
+static inline __attribute__((always_inline)) struct whole fill_whole_word(struct residues *kept, uint8_t kind,
+	const struct column *a, const struct column *b, uint32_t first, uint64_t threads)
 {
+	struct residue_form f = kept->form;
 	struct whole w = {0, 0};
 
+	f.kind = kind; /* a constant in each copy of the loop */
 	for (; threads; threads &= threads - 1) {
 		uint32_t tid = first + (uint32_t)__builtin_ctzll(threads);
-		struct residue x = column_at(a, tid), y = column_at(b, tid), r = residue_combined(f, x, y);
+		struct residue x = column_at(a, tid), y = column_at(b, tid), r = residue_combined(&f, x, y);
 
-		if (r.bits >= f->width && f->most >= f->width) {
-			kept->v[tid] = residue_modulo(r.value, f->width);
+		if (r.bits >= f.width && f.most >= f.width) {
+			kept->v[tid] = residue_modulo(r.value, f.width);
 			w.found |= threads & -threads;
-		} else if (may_be_whole(f, a, &x, b, &y)) {
+		} else if (may_be_whole(&f, a, &x, b, &y)) {
 			w.open |= threads & -threads;
 		}
 	}
 	return w;
 }
 
-/* Each kind that is met often has a copy of the loop, in which the kind is a constant. */
+/* Each kind that is met often has a copy of the loop. */
 static struct whole fill_whole_of(struct residues *kept, const struct column *a, const struct column *b,
 	uint32_t first, uint64_t threads)
 {
-	struct residue_form f = kept->form;
-
-	switch (f.kind) {
+	switch (kept->form.kind) {
 	case FORM_SAME:
-		f.kind = FORM_SAME;
-		return fill_whole_word(kept, &f, a, b, first, threads);
+		return fill_whole_word(kept, FORM_SAME, a, b, first, threads);
 	case FORM_ADD:
-		f.kind = FORM_ADD;
-		return fill_whole_word(kept, &f, a, b, first, threads);
+		return fill_whole_word(kept, FORM_ADD, a, b, first, threads);
 	case FORM_AND:
-		f.kind = FORM_AND;
-		return fill_whole_word(kept, &f, a, b, first, threads);
+		return fill_whole_word(kept, FORM_AND, a, b, first, threads);
 	case FORM_MULTIPLE:
-		f.kind = FORM_MULTIPLE;
-		return fill_whole_word(kept, &f, a, b, first, threads);
+		return fill_whole_word(kept, FORM_MULTIPLE, a, b, first, threads);
 	default:
-		return fill_whole_word(kept, &f, a, b, first, threads);
+		return fill_whole_word(kept, kept->form.kind, a, b, first, threads);
 	}
 }
 

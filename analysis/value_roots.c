@@ -199,12 +199,10 @@ static uint64_t field_roots(const struct values *vs, const struct insn *insn)
 /* A difference of two addresses is none; what is taken from a number is an address turned round. */
 static uint64_t difference_roots(const struct values *vs, const struct insn *insn)
 {
-	uint64_t roots = operand_roots(vs, insn_source(vs->fn, insn, 0));
 	int64_t c;
+	bool turned = trips_constant_of(vs, insn_source(vs->fn, insn, 0), &c);
 
-	return trips_constant_of(vs, insn_source(vs->fn, insn, 0), &c)
-		       ? operand_roots(vs, insn_source(vs->fn, insn, 1))
-		       : roots;
+	return operand_roots(vs, insn_source(vs->fn, insn, turned));
 }
 
 static uint64_t definition_roots(const struct values *vs, uint32_t node)
