@@ -12,10 +12,11 @@ PATH is a .ptx file or a folder of them; -n takes that many programs of the orac
 * the rewrite is the text and inserted fences, its own rewrite is itself, and with line ends of two bytes both are the
   same again;
 * without any one of the inserted fences an edge of the rewrite is missing, or on the issuer's side;
+* a copy of a write, put behind the fence that follows it, has the edges that the write has without the fence;
 * with those assumptions alone that a kernel names, it has the same edges.
 
 Of an oracle's program the edges are known: there only those may not be gone. -v lists answers that got stronger,
--k keeps the texts of what failed, -c runs one change alone (`-c text`, `-c less`, `-c assumptions`: the second point, the third, the last), another -r makes other
+-k keeps the texts of what failed, -c runs one change alone (`-c text`, `-c less`, `-c late`, `-c assumptions`: the points behind the first), another -r makes other
 changes, -t some that are several one behind the other, -x passes an option to each run of the tool. -b passes one to the runs on changed texts alone, so that
 the tool is another one there, which must be noticed. The last lines count texts, changed texts, and answers. Status 99: it could not run.
 """
@@ -283,33 +284,78 @@ def try_text(run, text):
             run.weak(text, "text", "more has changed than fences", text.text, after)
 
 
-def try_less(run, text, folder):
-    options = text.options
-    after = run.call(["-q"] + options + ["-"], text.text.encode()).decode()
-    lines = inserted_lines(text.text, after)
-    paths, split = [], after.split("\n")
-    for n, j in enumerate((lines or [])[:12]):
-        paths.append(os.path.join(folder, "less%d.ptx" % n))
-        with open(paths[-1], "w", newline="") as f:
-            f.write("\n".join(split[:j] + split[j + 1:]))
-    if not paths:
-        return
-    whole = os.path.join(folder, "whole.ptx")
-    with open(whole, "w", newline="") as f:
-        f.write(after)
-    first = run.check([whole], options)[0]
-    reports = run.check(paths, options + run.blind)
-    have, needed = open_pairs(first, len(split)), None
-    for j, report, path in zip(lines, reports, paths):
+class Rewritten:
+    """The rewrite of a text, its inserted fences (indices of lines), and a report without each of them."""
+
+    def __init__(self, run, text, folder, blind):
+        self.text = run.call(["-q"] + text.options + ["-"], text.text.encode()).decode()
+        self.lines = self.text.split("\n")
+        self.fences = (inserted_lines(text.text, self.text) or [])[:12]
+        self.whole = os.path.join(folder, "whole.ptx")
+        self.paths = []
+        for n, j in enumerate(self.fences):
+            self.paths.append(os.path.join(folder, "less%d.ptx" % n))
+            put_text(self.paths[-1], self.lines[:j] + self.lines[j + 1:])
+        put_text(self.whole, self.lines)
+        self.reports = run.check(self.paths, text.options + blind) if self.paths else []
+        self.have = open_pairs(run.check([self.whole], text.options)[0], len(self.lines)) if self.paths else set()
+
+
+def put_text(path, lines):
+    with open(path, "w", newline="") as f:
+        f.write("\n".join(lines))
+
+
+def try_less(run, text, after):
+    needed = None
+    for j, report, path in zip(after.fences, after.reports, after.paths):
         run.changed += 1
-        if open_pairs(report, j) <= have and not text.name.endswith(tuple(SPARE)):
+        if open_pairs(report, j) <= after.have and not text.name.endswith(tuple(SPARE)):
             # a fence that is on the writer's side for one access may be on the issuer's for another, unsaid
-            needed = needed or needed_lines(run, whole, options + run.blind)
+            needed = needed or needed_lines(run, after.whole, text.options + run.blind)
             if j + 1 in needed:
                 continue
             with open(path) as f:
                 run.weak(text, "less", "nothing is missing without the fence in line %d of the output" % (j + 1),
-                         after, f.read())
+                         after.text, f.read())
+
+
+WRITE = re.compile(r"\s*(@!?\s*[\w$%]+\s+)?(st|stmatrix|red)\.[\w.:]+\s[^;]*;\s*$")
+BLOCK_ENDS = re.compile(r"[:{}]\s*$|^\s*[$%\w]+:|\b(bra|brx|call|ret|exit|trap)\b|^\s*\.")
+
+
+def writes_before(lines, fence):
+    """Indices of the writes of a straight line that leads to the fence whose registers stay as they are."""
+    changed, found = set(), []
+    for i in range(fence - 1, -1, -1):
+        code = lines[i].split("//")[0]
+        if BLOCK_ENDS.search(code) or code.count(";") > 1:
+            break
+        names = re.findall(r"[%$\w]+", code)
+        if not WRITE.match(code):
+            changed.update(names)  # more than it sets: fewer writes are tried
+        elif not changed & set(names):
+            found.append(i)
+    return found
+
+
+def try_late(run, text, after, folder):
+    tries = []
+    for j, report in zip(after.fences, after.reports):
+        pairs = {pair for pair in open_pairs(report, j) - after.have if pair[0]}
+        for i in writes_before(after.lines, j)[:3]:
+            want = {(kernel, j + 2, a + (a > j + 1)) for _, kernel, g, a in pairs if g == i + 1}
+            if want:
+                path = os.path.join(folder, "late%d.ptx" % len(tries))
+                put_text(path, after.lines[:j + 1] + [after.lines[i]] + after.lines[j + 1:])
+                tries.append((path, i, want))
+    reports = run.check([path for path, _, _ in tries], text.options + run.blind) if tries else []
+    for (path, i, want), report in zip(tries, reports):
+        run.changed += 1
+        gone = want - {pair[1:] for pair in open_pairs(report, len(after.lines) + 1)}  # the issuer may run the fence as well
+        if gone:
+            with open(path) as f:
+                run.weak(text, "late %d" % (i + 1), "the write once more behind its fence: gone %s" % sorted(gone), f.read())
 
 
 def needed_lines(run, path, options):
@@ -357,12 +403,16 @@ def main():
     only, read = given.get("-c"), 0
     with tempfile.TemporaryDirectory() as folder:
         for text in texts(paths[1:], given.get("-o"), int(given.get("-s", 1)), int(given.get("-n", 0))):
-            if only not in ("text", "less", "assumptions"):
+            if only not in ("text", "less", "late", "assumptions"):
                 read += try_changes(run, text, only, int(given.get("-t", 0)), folder)
             if only in (None, "text"):
                 try_text(run, text)
+            if only in (None, "less", "late"):
+                after = Rewritten(run, text, folder, run.blind if only == "less" else [])
             if only in (None, "less"):
-                try_less(run, text, folder)
+                try_less(run, text, after)
+            if only in (None, "late"):
+                try_late(run, text, after, folder)
             if only in (None, "assumptions"):
                 try_assumptions(run, text, folder)
     print("%d texts, %d changed, %d weaker, %d believed, %d less sure, %d stronger"
