@@ -111,6 +111,7 @@ struct bulk_search {
 	struct bulk_store *v;
 	uint32_t n;
 	bool alone;	       /* only some threads issue them */
+	bool each;	       /* all threads do, and there may be more than one: a wait says nothing of others' copies */
 	uint32_t exit;	       /* instruction found, or NONE */
 	bool may_wait;	       /* some way waits for them */
 	bool ends;	       /* the thread can end first (exit: NONE when its body just stops) */
@@ -148,24 +149,35 @@ static bool same_threads(const struct check_walk *w, uint32_t insn)
 	return picks;
 }
 
-static void try_write(
-	struct check_walk *w, uint32_t access, uint8_t state, bool alone, struct bulk_store *s)
+/* Other threads than the one that writes have issued the store: where all do, a CTA of one thread has none. */
+static uint8_t confidence_of_others(const struct unit *unit, const struct bulk_search *all)
+{
+	bool exact;
+
+	threads_most(unit->values, &exact);
+	return all->each && !exact ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
+}
+
+/* `s` is one of those of `all`. Certain bytes are those of all threads. */
+static void try_write(struct check_walk *w, uint32_t access, uint8_t state, const struct bulk_search *all,
+	struct bulk_store *s)
 {
 	struct unit *unit = w->unit;
 	uint32_t insn = unit->accesses.v[access].insn;
+	bool waited = phase_of(state) == PHASE_WAITED;
 
-	if (insn >= s->write || s->read == NONE || (phase_of(state) == PHASE_WAITED && !alone))
+	if (insn >= s->write || s->read == NONE || (waited && !all->alone && !all->each))
 		return;
 	struct overlap o =
 		access_overlap(unit->values, &unit->accesses, access, s->read, unit->options, NULL);
 
 	/* stages of one buffer overlap in some iteration: only certain bytes are worth a word */
 	if (!o.may || o.confidence != CONFIDENCE_PROVEN ||
-		(phase_of(state) == PHASE_WAITED && same_threads(w, insn)))
+		(waited && !all->each && same_threads(w, insn)))
 		return;
 	s->write = insn;
 	s->write_state = state;
-	s->confidence = phase_of(state) == PHASE_WAITED ? CONFIDENCE_LIKELY : CONFIDENCE_PROVEN;
+	s->confidence = waited ? confidence_of_others(unit, all) : CONFIDENCE_PROVEN;
 }
 
 static bool is_write(const struct access *access)
@@ -201,7 +213,7 @@ static void visit_bulk(struct check_walk *w, uint32_t insn, uint32_t at, uint8_t
 	for (uint32_t i = access_first(all, insn); i < all->n && all->v[i].insn == insn; i++)
 		for (uint32_t k = 0; is_write(&all->v[i]) && k < s->n && may_try(w, k); k++)
 			if (insn <= s->v[k].insn || insn > w->site)
-				try_write(w, i, state, s->alone, &s->v[k]);
+				try_write(w, i, state, s, &s->v[k]);
 }
 
 /* What stands between a store and the last of the walk, which goes on from there. */
@@ -213,7 +225,7 @@ static void try_between(struct check_walk *w, struct bulk_search *s)
 		for (uint32_t k = 0; is_write(&all->v[i]) && k < s->n &&
 				     s->v[k].insn < all->v[i].insn && may_try(w, k);
 			k++)
-			try_write(w, i, state_of(PHASE_ISSUED, 0), s->alone, &s->v[k]);
+			try_write(w, i, state_of(PHASE_ISSUED, 0), s, &s->v[k]);
 }
 
 static const char *detail_of(uint8_t state, bool exit)
@@ -346,9 +358,13 @@ static void follow(struct check_list *list, struct bulk_search *s)
 		.step = step_bulk,
 		.join = join_parts};
 
+	bool exact;
+	bool one_thread = threads_most(unit->values, &exact) == 1 && exact;
+
 	if (*list->defs.steps > CHECK_STEPS_MOST)
 		return;
 	s->alone = issued_by_some(unit, w.site);
+	s->each = !s->alone && !one_thread;
 	if (!walk(&w, s))
 		return;
 	if (list->defs.nflags) {

@@ -24,6 +24,7 @@
 	".reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<30>;\n"                                 \
 	".shared .align 128 .b8 buf[1024]; .shared .align 128 .b8 two[1024]; .shared .b64 bar;\n"
 #define BUF "mov.u32 %r1, buf; mov.u32 %r2, two; mov.u32 %r3, %tid.x; ld.param.u64 %rd1, [out];\n"
+#define PART "shl.b32 %r5, %r3, 4; add.u32 %r1, %r1, %r5; add.u32 %r2, %r2, %r5;\n" /* a thread's own */
 #define LEADER "setp.ne.u32 %p1, %r3, 0;\n"
 #define STORE "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 1024;\n"
 #define COMMIT "cp.async.bulk.commit_group;\n"
