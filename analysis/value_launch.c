@@ -62,7 +62,7 @@ static uint32_t find_dynamic_shared(const struct function *fn)
 
 void launch_find(struct values *vs)
 {
-	const uint64_t others = UINT64_C(1) << SPECIAL_TID_Y | UINT64_C(1) << SPECIAL_TID_Z;
+	const uint64_t others = UINT64_C(1) << SPECIAL_TID_Y | UINT64_C(1) << SPECIAL_TID_Z | UINT64_C(1) << SPECIAL_TID;
 
 	vs->dynamic_shared = find_dynamic_shared(vs->fn);
 	set_threads(vs);

@@ -127,6 +127,7 @@ static struct value special_value(const struct values *vs, const struct operand 
 	case SPECIAL_TOTAL_SMEM_SIZE:
 		return range_span(0, 1 << 20, 1);
 	case SPECIAL_OTHER:
+	case SPECIAL_TID:
 	case SPECIAL_CLUSTERID:
 	case SPECIAL_NCLUSTERID:
 	case SPECIAL_LANEMASK:

@@ -45,6 +45,7 @@ static bool special_varies(uint8_t special)
 	case SPECIAL_TID_X:
 	case SPECIAL_TID_Y:
 	case SPECIAL_TID_Z:
+	case SPECIAL_TID:
 	case SPECIAL_LANEID:
 	case SPECIAL_WARPID:
 	case SPECIAL_LANEMASK:

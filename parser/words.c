@@ -95,6 +95,7 @@ static const struct word specials[] = {
 	{"%ntid.z", SPECIAL_NTID_Z},
 	{"%nwarpid", SPECIAL_NWARPID},
 	{"%smid", SPECIAL_SMID},
+	{"%tid", SPECIAL_TID},
 	{"%tid.x", SPECIAL_TID_X},
 	{"%tid.y", SPECIAL_TID_Y},
 	{"%tid.z", SPECIAL_TID_Z},

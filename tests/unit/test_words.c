@@ -76,7 +76,8 @@ static void test_words_specials_and_directives(void **state)
 	assert_int_equal(special_find("%cluster_ctarank", 16), SPECIAL_CLUSTER_CTARANK);
 	assert_int_equal(special_find("%lanemask_lt", 12), SPECIAL_LANEMASK);
 	assert_int_equal(special_find("%clock_hi", 9), SPECIAL_CLOCK);
-	assert_int_equal(special_find("%tid", 4), SPECIAL_OTHER);
+	assert_int_equal(special_find("%tid", 4), SPECIAL_TID);
+	assert_int_equal(special_find("%ctaid", 6), SPECIAL_OTHER);
 	assert_int_equal(directive_find("version", 7), TOK_VERSION);
 	assert_int_equal(directive_find("weak", 4), TOK_WEAK);
 	assert_int_equal(directive_find("address_size", 12), TOK_ADDRESS_SIZE);
