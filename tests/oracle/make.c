@@ -26,15 +26,22 @@ static void split(const struct maker *m, struct cond c, struct who *yes, struct 
 	bool by_warp = c.kind == COND_PRED &&
 		       (c.a == PRED_WARP0 || c.a == PRED_OTHERS || c.a == PRED_GROUP);
 	if (c.kind == COND_DATA || (c.kind == COND_PRED && (c.a == PRED_FIRST || c.a == PRED_LANE ||
-								   c.a == PRED_ELECT)))
+								   c.a == PRED_ELECT || c.a == PRED_SET_FIRST || c.a == PRED_SET_HALF)))
 		yes->whole_warps = no->whole_warps = yes->all = no->all = yes->both = no->both =
-			false;
+			yes->sets = no->sets = false;
 	if (c.kind == COND_PRED && c.a == PRED_RANK0)
 		yes->both = no->both = false;
-	if (!by_warp)
+	if (c.kind == COND_SET_GE_N)
+		yes->whole_warps = no->whole_warps = yes->all = no->all = yes->both = no->both = false;
+	if (!by_warp && c.kind != COND_SET_EQ)
 		return;
-	int ones = c.a == PRED_WARP0 ? 1 : c.a == PRED_OTHERS ? ~1 : 0xf;
+	int ones = c.kind == COND_SET_EQ ? set_warps(m->p, c.b) : c.a == PRED_WARP0 ? 1 : c.a == PRED_OTHERS ? ~1 : 0xf;
 	ones = (c.negated ? ~ones : ones) & all_warps(m);
+	for (int set = 0; set < m->p->nsets; set++) {
+		int of_set = set_warps(m->p, set) & ones;
+		if (of_set && of_set != set_warps(m->p, set))
+			yes->sets = no->sets = false;
+	}
 	yes->warps &= ones;
 	no->warps &= ~ones;
 	yes->all = no->all = yes->both = no->both = false;
@@ -224,6 +231,8 @@ static void put_head(struct maker *m)
 	put(m, "\t.reg .b32 %%s<%d>, %%w<%d>;", NRINGS, NRINGS);
 	put(m, "\t.reg .b16 %%both, %%self, %%other;");
 	put(m, "\t.reg .f32 %%f<8>;");
+	if (m->sets)
+		put(m, "\t.reg .b32 %%set, %%setid, %%setcount; .reg .pred %%setfirst, %%sethalf;");
 }
 
 /* What the code of a kernel or callee refers to. */
@@ -274,6 +283,8 @@ static int make_prologue(struct maker *m)
 {
 	const char *n = m->p->name;
 	put_registers(m);
+	if (m->sets)
+		put_set_registers(m);
 	put(m, "\tld.param.u64 %%in, [%s_in];", n);
 	put(m, "\tcvta.to.global.u64 %%in, %%in;");
 	put(m, "\tld.param.u64 %%out, [%s_out];", n);
@@ -378,7 +389,8 @@ static void resolve(struct program *p)
 
 static void make_segments(struct maker *m)
 {
-	struct who who = {.warps = all_warps(m), .whole_warps = true, .all = true, .both = true};
+	struct who who = {
+		.warps = all_warps(m), .whole_warps = true, .all = true, .both = true, .sets = m->sets};
 	int n = 1 + below(m, 3);
 	for (int i = 0; i < n; i++) {
 		if (m->arrivals && i == 0 && m->p->warps > 1) {
@@ -444,6 +456,9 @@ void program_make(struct program *p, uint64_t seed)
 	p->warps = m.group ? 4 + below(&m, 2) : 1 + below(&m, m.cluster ? 2 : 3);
 	if ((m.arrivals || m.staged) && !m.group)
 		p->warps = 2 + below(&m, 3);
+	m.sets = kind >= 57 && !m.built && (seed * UINT64_C(0xaef17502108ef2d9) >> 32) % 100 < 20;
+	if (m.sets)
+		p->warps = chance(&m, 70) ? 4 : 2 + below(&m, 4);
 	p->ctas = m.cluster ? 2 : 1;
 	p->lane = chance(&m, 50) ? 1 : 1 + below(&m, 31);
 	m.swizzles = kind >= 20 && chance(&m, m.group ? 40 : 15);
@@ -452,6 +467,8 @@ void program_make(struct program *p, uint64_t seed)
 	m.peer_odds = 30;
 	m.next_id = 1;
 	m.next_role_id = 9;
+	if (m.sets)
+		declare_sets(&m);
 	new_mbarrier(&m, 1, 1);
 	new_mbarrier(&m, 1, 1);
 	put(&m, "// program %s", p->name);

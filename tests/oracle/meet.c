@@ -76,7 +76,9 @@ void put_warp_sync(struct maker *m)
 void put_barrier(struct maker *m, const struct who *who)
 {
 	int id = who->all || !who->whole_warps || who->warps == 0 ? NONE : id_of(m, who->warps);
-	if (who->both && chance(m, m->cluster ? 25 : 6))
+	if (who->sets && !m->in_callee && (!who->whole_warps || chance(m, 50)))
+		put_set_sync(m, who);
+	else if (who->both && chance(m, m->cluster ? 25 : 6))
 		put_cluster_barrier(m, who);
 	else if (who->all)
 		put_sync(m, 0, all_warps(m), true);

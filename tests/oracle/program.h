@@ -34,6 +34,8 @@ enum pred {
 	PRED_FLAG0,  /* of a kernel parameter: uniform, unknown */
 	PRED_FLAG1,
 	PRED_RANK0, /* the first CTA of its cluster */
+	PRED_SET_FIRST, /* the first thread of its set */
+	PRED_SET_HALF,	/* of one half of the warps of each set */
 	NPREDS,
 };
 
@@ -48,6 +50,9 @@ enum cond_kind {
 	COND_LOOP_GE_BOUND, /* a number that was taken */
 	COND_BELOW, /* a thread's number is less than b */
 	COND_STAGE, /* of a ring: register and number */
+	COND_SET_EQ,	 /* the number of the thread's set is b */
+	COND_SET_GE_N,
+	COND_LOOP_GE_SET, /* the loop's counter is more than that */
 	COND_DATA,
 	COND_LAST_CALL /* the recursion ends here */
 };
@@ -199,6 +204,7 @@ enum feature {
 	FEATURE_UNROLLED,
 	FEATURE_LEFT,
 	FEATURE_BOX,
+	FEATURE_SETS,
 	NFEATURES
 };
 
@@ -216,6 +222,7 @@ struct step {
 	int depth;
 	int ring;	 /* 1 + the ring register whose stage is added to `barrier' */
 	bool peer;	 /* the mbarrier of the other CTA */
+	bool by_set;	 /* the barrier, or the place of a number, is the next one for each next set */
 	bool by_stage;	 /* the mbarrier next to it in every second iteration */
 	int count;	 /* of a call: iterations; NONE: one less than the caller's */
 	int amounts[2];	 /* by a parameter, or by the round */
@@ -240,6 +247,8 @@ struct program {
 	int n, start; /* the first line of the kernel's own code */
 	int warps, ctas, temps;
 	int lane; /* of the second thread of each warp; the first is that of lane 0 */
+	int set_of[MAX_WARPS], nsets; /* warps that meet at barriers of their own */
+	int halves; /* warps, a bit each */
 	int expected[NMBARRIERS]; /* threads of the model that arrive in a phase */
 	int rounds; /* more values of n, up to this one */
 	bool uses_n, uses_flags, uses_mbarriers, uses_data;
@@ -263,6 +272,9 @@ struct outcome {
 /* TWICE: a thread has arrived twice in a phase that takes as many arrivals as threads arrive, which the
  * default rules assume not to happen (one-arrival). */
 enum verdict { RAN, TOO_LONG, STUCK, TWICE };
+
+/* The warps of a set, a bit each. */
+int set_warps(const struct program *p, int set);
 
 void program_make(struct program *p, uint64_t seed);
 void program_clear(struct program *p);

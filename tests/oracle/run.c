@@ -11,6 +11,19 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+static int set_of(const struct program *p, const struct thread *t)
+{
+	return p->set_of[t->tid / 32];
+}
+
+static bool is_set_first(const struct program *p, const struct thread *t)
+{
+	int w = 0;
+	while (p->set_of[w] != set_of(p, t))
+		w++;
+	return t->tid == 32 * w;
+}
+
 static bool pred_holds(const struct run *r, const struct thread *t, int pred)
 {
 	switch ((enum pred)pred) {
@@ -35,6 +48,10 @@ static bool pred_holds(const struct run *r, const struct thread *t, int pred)
 		return r->flags & 2;
 	case PRED_RANK0:
 		return t->cta == 0;
+	case PRED_SET_FIRST:
+		return is_set_first(r->p, t);
+	case PRED_SET_HALF:
+		return r->p->halves >> t->tid / 32 & 1;
 	case NPREDS:
 		break;
 	}
@@ -77,6 +94,15 @@ static bool cond_holds(const struct run *r, const struct thread *t, const struct
 		break;
 	case COND_LOOP_GE_BOUND:
 		v = t->loop[c->a] >= t->bound[c->a];
+		break;
+	case COND_SET_EQ:
+		v = set_of(r->p, t) == c->b;
+		break;
+	case COND_SET_GE_N:
+		v = set_of(r->p, t) >= r->n;
+		break;
+	case COND_LOOP_GE_SET:
+		v = t->loop[c->a] > set_of(r->p, t);
 		break;
 	case COND_DATA:
 		v = value_holds(r, t, c->a);
@@ -148,11 +174,12 @@ static void do_hinted(struct run *r, struct thread *t, const struct step *s)
 
 static bool do_sync(struct run *r, struct thread *t, const struct step *s)
 {
-	struct barrier *bar = &r->bars[t->cta][s->barrier];
+	struct barrier *bar = &r->bars[t->cta][s->barrier + (s->by_set ? set_of(r->p, t) : 0)];
+	int warps = s->by_set ? set_warps(r->p, set_of(r->p, t)) : s->warps;
 	switch ((int)s->op) {
 	case OP_SYNC:
 		return bar_sync(
-			r, bar, t, s->barrier == 0 ? live(r, t->cta) : threads_of(s->warps));
+			r, bar, t, s->barrier == 0 ? live(r, t->cta) : threads_of(warps));
 	case OP_ARRIVE:
 		bar_arrive(r, bar, t, threads_of(s->warps));
 		break;
@@ -239,7 +266,7 @@ static bool do_control(struct run *r, struct thread *t, const struct step *s)
 		r->numbers[t->cta][s->barrier] = s->value;
 		break;
 	case OP_TAKE:
-		t->bound[s->depth] = r->numbers[t->cta][s->barrier];
+		t->bound[s->depth] = r->numbers[t->cta][s->barrier + (s->by_set ? set_of(r->p, t) : 0)];
 		break;
 	case OP_STAGE_SET:
 	case OP_STAGE_NEXT:

@@ -57,7 +57,8 @@ void put_label(struct maker *m, int l)
 }
 
 const char *const pred_names[NPREDS] = {
-	"%first", "%second", "%lane0", "%elect", "%warp0", "%warp1", "%group", "%others", "%flag0", "%flag1", "%rank0"};
+	"%first", "%second", "%lane0", "%elect", "%warp0", "%warp1", "%group", "%others", "%flag0", "%flag1", "%rank0",
+	"%setfirst", "%sethalf"};
 
 void cond_name(struct maker *m, struct cond c, char *out, size_t size)
 {
@@ -94,6 +95,19 @@ void cond_name(struct maker *m, struct cond c, char *out, size_t size)
 	case COND_STAGE:
 		q = temp(m);
 		put(m, "\tsetp.eq.u32 %%q%d, %%s%d, %d;", q, c.a, c.b);
+		break;
+	case COND_SET_EQ:
+		q = temp(m);
+		put(m, "\tsetp.eq.u32 %%q%d, %%set, %d;", q, c.b);
+		break;
+	case COND_SET_GE_N:
+		q = temp(m);
+		m->p->uses_n = true;
+		put(m, "\tsetp.ge.u32 %%q%d, %%set, %%n;", q);
+		break;
+	case COND_LOOP_GE_SET:
+		q = temp(m);
+		put(m, "\tsetp.gt.u32 %%q%d, %%i%d, %%set;", q, c.a);
 		break;
 	case COND_DATA:
 		q = temp(m);
@@ -137,6 +151,8 @@ struct cond some_guard(struct maker *m)
 		PRED_FIRST, PRED_LANE, PRED_ELECT, PRED_WARP0, PRED_OTHERS, PRED_FLAG0, PRED_FLAG1};
 	if (m->depth && chance(m, 15))
 		return (struct cond){COND_LOOP_EQ, below(m, m->depth), below(m, 3), below(m, 2)};
+	if (m->sets && !m->in_callee && chance(m, 30))
+		return some_set(m);
 	struct cond c = on(preds[below(m, 7)]);
 	if (m->group && chance(m, 15))
 		c.a = PRED_GROUP;
@@ -346,6 +362,8 @@ void put_copies(struct maker *m)
 
 static struct cond issuer(struct maker *m)
 {
+	if (m->sets && !m->in_callee && chance(m, 40))
+		return on(PRED_SET_FIRST);
 	return chance(m, 70) ? on(chance(m, 60) ? PRED_FIRST : PRED_ELECT) : rare_guard(m);
 }
 

@@ -36,6 +36,8 @@ struct maker {
 	int nmbarriers, threads[NMBARRIERS];
 	int fence_odds, peer_odds; /* per cent: a fence before a release, an access to the peer */
 	bool loaded, left;
+	bool sets; /* warps form sets that meet at barriers of their own */
+	int set_id; /* of the first set */
 	bool built; /* there is a map that the kernel builds */
 	int map_base; /* where its copies go to or come from in their variables */
 	bool arrivals, staged; /* begins with make_arrivals(), make_stages() */
@@ -50,6 +52,7 @@ struct maker {
 struct who {
 	int warps;
 	bool whole_warps, all, in_loop;
+	bool sets;  /* of each set all threads, or none */
 	bool both;  /* and those of the other CTA as well */
 	bool alone; /* all other warps have left the kernel */
 };
@@ -157,6 +160,17 @@ void make_cluster_segment(struct maker *m, const struct who *who);
 /* ---- stages.c ---- */
 
 void make_stages(struct maker *m, const struct who *who);
+
+/* ---- sets.c ---- */
+
+/* Once for a kernel: who is of which set. */
+void declare_sets(struct maker *m);
+/* Text behind that of put_registers(). */
+void put_set_registers(struct maker *m);
+/* A condition that is the same in a whole set. */
+struct cond some_set(struct maker *m);
+void put_set_sync(struct maker *m, const struct who *who);
+void make_sets(struct maker *m, const struct who *who);
 
 /* ---- maps.c ---- */
 

@@ -490,6 +490,8 @@ void make_segment(struct maker *m, const struct who *who)
 	int k = below(m, 100);
 	if (m->cluster && who->both && chance(m, 60))
 		make_cluster_segment(m, who);
+	else if (m->sets && who->sets && !m->in_callee && chance(m, 85))
+		make_sets(m, who);
 	else if (chance(m, 7))
 		make_bound(m, who);
 	else if (many && chance(m, 5))

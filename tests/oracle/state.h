@@ -58,6 +58,7 @@ struct thread {
 	struct copy copies[MAX_COPIES];
 	int ncopies, group;
 	int waits_for, cluster_phase; /* phase of the barrier that it sleeps at */
+	const struct barrier *sleeps_at;
 	struct spot arg;
 	struct frame frames[MAX_FRAMES];
 	int nframes;

@@ -17,11 +17,17 @@ static void phase_end(struct barrier *b)
 	b->last = b->next;
 }
 
-/* A bar.* phase hands over what its own arrivals brought and nothing of earlier phases. */
-static void phase_end_only(struct barrier *b)
+/* A bar.* phase hands over what its own arrivals brought and nothing of earlier phases: at once, since
+ * some of those who waited may end another one before the rest goes on. */
+static void phase_end_only(struct run *r, struct barrier *b)
 {
 	phase_end(b);
 	memset(&b->next, 0, sizeof(b->next));
+	for (int i = 0; i < r->nthreads; i++) {
+		struct thread *t = &r->threads[i];
+		if (t->blocked && t->sleeps_at == b && t->waits_for == b->phase)
+			facts_join(&t->facts, &b->last);
+	}
 }
 
 void bar_arrive(struct run *r, struct barrier *b, struct thread *t, int expected)
@@ -31,7 +37,7 @@ void bar_arrive(struct run *r, struct barrier *b, struct thread *t, int expected
 	if (b == &r->bars[t->cta][0]) /* they have arrived */
 		facts_join(&b->next, &r->left[t->cta]);
 	if (++b->arrived >= expected)
-		phase_end_only(b);
+		phase_end_only(r, b);
 }
 
 bool bar_sync(struct run *r, struct barrier *b, struct thread *t, int expected)
@@ -39,12 +45,13 @@ bool bar_sync(struct run *r, struct barrier *b, struct thread *t, int expected)
 	if (!t->blocked) {
 		t->waits_for = b->phase + 1;
 		t->blocked = true;
+		t->sleeps_at = b;
 		bar_arrive(r, b, t, expected);
 	}
 	if (b->phase < t->waits_for)
 		return false;
 	t->blocked = false;
-	facts_join(&t->facts, &b->last);
+	t->sleeps_at = NULL;
 	return true;
 }
 
@@ -185,5 +192,5 @@ void leave(struct run *r, struct thread *t)
 	if (b->arrived > 0)
 		facts_join(&b->next, &t->facts);
 	if (b->arrived > 0 && b->arrived >= live(r, t->cta))
-		phase_end_only(b);
+		phase_end_only(r, b);
 }

@@ -40,6 +40,7 @@ const char *const feature_names[NFEATURES] = {
 	[FEATURE_UNROLLED] = "stages written out",
 	[FEATURE_LEFT] = "some have left",
 	[FEATURE_BOX] = "box of a built map",
+	[FEATURE_SETS] = "barrier of a set",
 	[FEATURE_EDGE] = "at an edge of a range",
 };
 
