@@ -83,6 +83,9 @@ static struct value look(const struct values *vs, uint32_t insn, const struct op
 
 	if (look_by_ways(e.values, e, insn, o, &better))
 		v = better;
+	if (v.base == BASE_NUMBER && o->kind == OPERAND_MEM && e.context->n &&
+		open_ways_into(e, o, &better))
+		v = better;
 	if (range_is_empty(&v)) /* contradicting conditions: dead code, or rounding; say what is
 				   known without */
 		v = evaluate_operand((struct evaluation){cache_of(vs), NULL, 0, NULL}, insn, o);

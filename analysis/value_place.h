@@ -14,3 +14,7 @@ struct value place_register(struct evaluation, uint32_t node);
 bool ways_into_phi(struct values *, const struct context *place, uint32_t phi, struct value *);
 /* Such a phi may count in the address. */
 bool ways_may_count(struct values *, const struct operand *mem);
+
+/* value_open.c: what an address holds that is a phi and a constant, by the ways into the phi's block that what
+ * holds at the place leaves open; false: all are, or it is no such address. */
+bool open_ways_into(struct evaluation, const struct operand *mem, struct value *);
