@@ -166,7 +166,21 @@ static struct context *at_block(struct values *vs, uint32_t block)
 	return *slot;
 }
 
-/* The nodes that hold this CTA's rank in its cluster, which never changes. */
+/* A register that holds where this CTA stands in its cluster: its rank or one of its coordinates. */
+static bool holds_place(const struct values *vs, uint32_t node, bool *is_rank)
+{
+	const struct node *n = &vs->ssa.nodes[node];
+	const struct insn *insn = n->kind == NODE_DEF && n->previous == NONE ? &vs->fn->insns[n->insn] : NULL;
+	const struct operand *s = insn && insn->op == OP_mov ? insn_source(vs->fn, insn, 0) : NULL;
+
+	if (!s || s->kind != OPERAND_SPECIAL)
+		return false;
+	*is_rank = s->special == SPECIAL_CLUSTER_CTARANK;
+	return *is_rank || s->special == SPECIAL_CLUSTER_CTAID_X ||
+	       s->special == SPECIAL_CLUSTER_CTAID_Y || s->special == SPECIAL_CLUSTER_CTAID_Z;
+}
+
+/* The nodes that hold this CTA's rank in its cluster or a coordinate, which never change. */
 static struct ids ranks_of(struct values *vs)
 {
 	struct places *p = places_of(vs);
@@ -174,41 +188,56 @@ static struct ids ranks_of(struct values *vs)
 
 	if (p->ranks_found)
 		return p->ranks;
-	for (uint32_t i = 0; i < vs->nsolved; i++) {
-		const struct node *node = &vs->ssa.nodes[i];
-		const struct insn *insn =
-			node->kind == NODE_DEF && node->previous == NONE ? &vs->fn->insns[node->insn] : NULL;
-		const struct operand *s = insn && insn->op == OP_mov ? insn_source(vs->fn, insn, 0) : NULL;
+	bool is_rank;
 
-		if (s && s->kind == OPERAND_SPECIAL && s->special == SPECIAL_CLUSTER_CTARANK)
+	for (uint32_t i = 0; i < vs->nsolved; i++)
+		if (holds_place(vs, i, &is_rank))
 			ARENA_PUSH(&vs->caches, v, n, cap, i);
-	}
 	p->ranks_found = true;
 	return p->ranks = (struct ids){v, n};
 }
 
-/* Who sends by a constant mask is among those who get it (ASSUME_MULTICAST_SELF). */
+/* The bits that a multicast's mask can have, or more; 0: not known. */
+static uint32_t mask_bits(struct values *vs, const struct insn *insn)
+{
+	const struct operand *mask = value_multicast_mask(vs->fn, insn);
+	int64_t c;
+
+	if (!mask || trips_constant_of(vs, mask, &c))
+		return mask ? (uint32_t)c & 0xffff : 0;
+	struct value v = evaluate_operand((struct evaluation){vs, NULL, 0, NULL}, 0, mask);
+
+	if (v.base != BASE_NUMBER || v.lo < 0 || v.hi < 1 || v.hi > 0xffff || v.assumptions)
+		return 0;
+	return UINT32_MAX >> __builtin_clz((uint32_t)v.hi);
+}
+
+/* Who sends by a known mask is among those who get it (ASSUME_MULTICAST_SELF). No coordinate is above the
+ * rank, which is x + (y + z * height) * width (ISA 10.16). */
 static const struct context *at_sender(
 	struct values *vs, const struct insn *insn, const struct context *plain)
 {
 	struct ids ranks = ranks_of(vs);
 	struct constraint room[CONTEXT_MAX];
 	struct context context = {.v = room, .guard = plain->guard, .holds = plain->holds};
-	int64_t mask;
 
-	if (!ranks.n || !(vs->options->assume & ASSUME_MULTICAST_SELF) ||
-		!trips_constant_of(vs, value_multicast_mask(vs->fn, insn), &mask) ||
-		!(mask & 0xffff))
+	if (!ranks.n || !(vs->options->assume & ASSUME_MULTICAST_SELF))
 		return plain;
-	uint32_t bits = (uint32_t)mask & 0xffff;
+	uint32_t bits = mask_bits(vs, insn);
 
+	if (!bits)
+		return plain;
 	context_copy(&context, plain);
-	for (uint32_t i = 0; i < ranks.n && context.n < CONTEXT_MAX; i++)
+	for (uint32_t i = 0; i < ranks.n && context.n < CONTEXT_MAX; i++) {
+		bool is_rank = false;
+
+		(void)holds_place(vs, ranks.v[i], &is_rank);
 		context.v[context.n++] = (struct constraint){.node = ranks.v[i],
 			.assumptions = ASSUME_MULTICAST_SELF,
-			.lo = __builtin_ctz(bits),
+			.lo = is_rank ? __builtin_ctz(bits) : 0,
 			.hi = 31 - __builtin_clz(bits),
 			.bits = (uint8_t)node_bits(vs, ranks.v[i])};
+	}
 	for (uint32_t i = plain->n; i < context.n; i++)
 		context.all |= UINT64_C(1) << (context.v[i].node % 64);
 	return add_place(vs, next_place(vs), &context, plain);
