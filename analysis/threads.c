@@ -4,6 +4,7 @@
  * expression over the thread's number and constants (ISA 9.7.1, 9.7.4, 9.7.7, 9.7.9). Invariant: a
  * number is given only if it is the same at every execution; all else is open.
  */
+#include "analysis/thread_arith.h"
 #include "analysis/thread_truths.h"
 #include "analysis/value_private.h"
 
@@ -18,7 +19,7 @@ struct look {
 	bool numbered; /* %tid.x tells threads apart */
 	bool keeps;    /* many threads are asked about, and many nodes that share what they are made of */
 	bool differs;  /* out: something was looked at that threads can have different, */
-	bool lanes;    /* and those of one warp too */
+	uint8_t lanes; /* and those of one warp too: enum lanes */
 	const struct thread_given *given; /* or NULL */
 	uint32_t fuel;
 };
@@ -34,20 +35,13 @@ static struct look look_at(const struct values *vs, uint32_t tid, bool elected)
 		.fuel = FUEL};
 }
 
-static uint64_t cut(uint64_t v, uint32_t bits)
-{
-	return bits >= 64 ? v : v & ((UINT64_C(1) << bits) - 1);
-}
-
-static int64_t as_signed(uint64_t v, uint32_t bits)
-{
-	if (bits >= 64)
-		return (int64_t)v;
-	v = cut(v, bits);
-	return v >> (bits - 1) & 1 ? (int64_t)(v | ~UINT64_C(0) << bits) : (int64_t)v;
-}
-
 static bool node_number(struct look *, uint32_t node, uint64_t *);
+
+static void no_count(struct look *l)
+{
+	if (l->lanes)
+		l->lanes = LANES_DIFFER;
+}
 
 static bool operand_number(struct look *l, const struct operand *o, uint64_t *out)
 {
@@ -60,14 +54,17 @@ static bool operand_number(struct look *l, const struct operand *o, uint64_t *ou
 	case OPERAND_SPECIAL:
 		if (o->special != SPECIAL_TID_X && o->special != SPECIAL_LANEID)
 			return false; /* in no thread */
-		l->differs = l->lanes = true;
+		l->differs = true;
+		l->lanes |= LANES_COUNT;
 		*out = o->special == SPECIAL_TID_X ? l->tid : l->tid & 31;
 		return l->numbered || (!l->tid && !l->elected);
 	case OPERAND_REG:
 		if (o->offset || !node_number(l, o->node, out))
 			return false;
-		if (o->negated)
+		if (o->negated) {
 			*out = l->vs->fn->regs[o->id].bits == 1 ? !*out : 0 - *out;
+			no_count(l);
+		}
 		return true;
 	case OPERAND_SINK:
 	case OPERAND_FLOAT:
@@ -89,45 +86,28 @@ static bool source(struct look *l, const struct insn *insn, uint32_t k, uint64_t
 }
 
 /* The first n sources. Where one of them is not known, it does not matter that others differ between threads:
- * it is not known in any thread in which it is the same, unless it only was too far to look. */
-static bool sources(struct look *l, const struct insn *insn, uint32_t n, uint64_t *out)
+ * it is not known in any thread in which it is the same, unless it only was too far to look. *counts: the first
+ * one alone differs in the warp, and counts lanes. */
+static bool sources(struct look *l, const struct insn *insn, uint32_t n, uint64_t *out, bool *counts)
 {
-	const bool differs = l->differs, lanes = l->lanes;
-	bool others_differ = false, others_lanes = false, known = true;
+	bool others_differ = false, known = true;
+	uint8_t others_lanes = LANES_ALIKE;
 
+	*counts = false;
 	for (uint32_t k = 0; k < n && known; k++) {
 		others_differ |= l->differs;
 		others_lanes |= l->lanes;
-		l->differs = differs;
-		l->lanes = lanes;
+		l->differs = false;
+		l->lanes = LANES_ALIKE;
 		known = source(l, insn, k, &out[k]);
+		*counts = k ? *counts && !l->lanes : l->lanes == LANES_COUNT;
 	}
 	if (known || !l->fuel) {
 		l->differs |= others_differ;
 		l->lanes |= others_lanes;
 	}
+	no_count(l);
 	return known;
-}
-
-static bool compared(enum compare c, bool less, bool equal)
-{
-	switch (c) {
-	case COMPARE_EQ:
-		return equal;
-	case COMPARE_NE:
-		return !equal;
-	case COMPARE_LT:
-		return less;
-	case COMPARE_LE:
-		return less || equal;
-	case COMPARE_GT:
-		return !less && !equal;
-	case COMPARE_GE:
-		return !less;
-	case COMPARE_NONE:
-		break;
-	}
-	return false;
 }
 
 /* setp: the comparison, then its combination with a third source (ISA 9.7.7.2). */
@@ -138,13 +118,16 @@ static bool comparison(struct look *l, const struct insn *insn, uint32_t slot, u
 	enum compare c = insn_compare(insn, &is_unsigned);
 	const struct operand *with = insn_source(l->vs->fn, insn, 2);
 	uint64_t v[2], a, b, p = 0;
+	bool counts;
 
-	if (!type.bits || type.is_float || c == COMPARE_NONE || !sources(l, insn, 2, v))
+	if (!type.bits || type.is_float || c == COMPARE_NONE || !sources(l, insn, 2, v, &counts))
 		return false;
-	a = cut(v[0], type.bits);
-	b = cut(v[1], type.bits);
-	holds = compared(c,
-		type.is_signed && !is_unsigned ? as_signed(a, type.bits) < as_signed(b, type.bits)
+	if (counts)
+		l->lanes = thread_lanes(insn, c, v[1]);
+	a = thread_cut(v[0], type.bits);
+	b = thread_cut(v[1], type.bits);
+	holds = thread_compared(c,
+		type.is_signed && !is_unsigned ? thread_signed(a, type.bits) < thread_signed(b, type.bits)
 					       : a < b,
 		a == b);
 	if (slot)
@@ -167,11 +150,20 @@ static bool comparison(struct look *l, const struct insn *insn, uint32_t slot, u
 /* and, or: one side may be enough. */
 static bool logic(struct look *l, const struct insn *insn, uint32_t bits, uint64_t *out)
 {
-	uint64_t a = 0, b = 0, all = cut(~UINT64_C(0), bits);
-	bool x = source(l, insn, 0, &a), y = source(l, insn, 1, &b);
+	uint64_t a = 0, b = 0, all = thread_cut(~UINT64_C(0), bits);
+	bool x = source(l, insn, 0, &a);
+	uint8_t lanes = l->lanes;
+
+	l->lanes = LANES_ALIKE;
+	bool y = source(l, insn, 1, &b), counts = x && y && lanes == LANES_COUNT && !l->lanes;
+
+	l->lanes |= lanes;
+	no_count(l);
+	if (counts)
+		l->lanes = thread_lanes(insn, COMPARE_NONE, b);
 	uint64_t enough = insn->op == OP_and ? 0 : all;
 
-	if ((x && cut(a, bits) == enough) || (y && cut(b, bits) == enough)) {
+	if ((x && thread_cut(a, bits) == enough) || (y && thread_cut(b, bits) == enough)) {
 		*out = enough;
 		return true;
 	}
@@ -187,56 +179,16 @@ static bool shuffled(struct look *l, const struct insn *insn, uint32_t slot, uin
 
 	if (slot || !insn_has(insn, MOD_idx) || !source(l, insn, 1, &lane) ||
 		!source(l, insn, 2, &clamp) || !source(l, insn, 3, &mask) || clamp != 31 ||
-		cut(mask, 32) != UINT32_MAX)
+		thread_cut(mask, 32) != UINT32_MAX)
 		return false;
 	there.tid = (l->tid & ~UINT32_C(31)) | (lane & 31);
 	there.elected = l->elected && there.tid == l->tid;
 	bool known = source(&there, insn, 0, out);
 
 	l->fuel = there.fuel;
+	no_count(l);
 	l->differs = true; /* but not in a warp, unless the lane that is asked does */
 	return known;
-}
-
-static bool divided(
-	const struct insn *insn, struct type type, uint64_t a, uint64_t b, uint64_t *out)
-{
-	a = cut(a, type.bits);
-	b = cut(b, type.bits);
-	if (!b || (type.is_signed && (as_signed(a, type.bits) < 0 || as_signed(b, type.bits) < 0)))
-		return false;
-	*out = insn->op == OP_div ? a / b : a % b;
-	return true;
-}
-
-static bool shifted(
-	const struct insn *insn, struct type type, uint64_t a, uint64_t b, uint64_t *out)
-{
-	bool left = insn->op == OP_shl;
-
-	b = cut(b, 32);
-	if (b >= type.bits) {
-		*out = !left && type.is_signed && as_signed(a, type.bits) < 0 ? ~UINT64_C(0) : 0;
-		return true;
-	}
-	*out = left		? a << b
-	       : type.is_signed ? (uint64_t)(as_signed(a, type.bits) >> b)
-				: cut(a, type.bits) >> b;
-	return true;
-}
-
-static bool product(
-	const struct insn *insn, struct type type, uint64_t a, uint64_t b, uint64_t *out)
-{
-	if (insn_has(insn, MOD_hi) || insn->nmods > 2)
-		return false;
-	if (insn_has(insn, MOD_wide))
-		*out = type.is_signed
-			       ? (uint64_t)(as_signed(a, type.bits) * as_signed(b, type.bits))
-			       : cut(a, type.bits) * cut(b, type.bits);
-	else
-		*out = a * b;
-	return true;
 }
 
 /* The register or operand is %tid.x as it is. */
@@ -254,23 +206,17 @@ static bool is_tid(const struct look *l, const struct operand *o)
 	return o && o->kind == OPERAND_SPECIAL && !o->component && o->special == SPECIAL_TID_X;
 }
 
-/* %tid.x >> 5 and the like: the lanes of a warp have the same. */
-static bool is_of_warp(const struct look *l, const struct insn *insn, uint64_t by)
-{
-	return insn->op == OP_shr && cut(by, 32) >= 5 && is_tid(l, insn_source(l->vs->fn, insn, 0));
-}
-
 static bool two_sources(struct look *l, const struct insn *insn, struct type type, uint64_t *out)
 {
 	uint64_t v[2], a, b, c;
-	bool lanes = l->lanes;
+	bool counts;
 
-	if (!sources(l, insn, 2, v))
+	if (!sources(l, insn, 2, v, &counts))
 		return false;
 	a = v[0];
 	b = v[1];
-	if (is_of_warp(l, insn, b))
-		l->lanes = lanes;
+	if (counts)
+		l->lanes = thread_lanes(insn, COMPARE_NONE, b);
 	switch (insn->op) {
 	case OP_add:
 		*out = a + b;
@@ -283,23 +229,25 @@ static bool two_sources(struct look *l, const struct insn *insn, struct type typ
 		return true;
 	case OP_shl:
 	case OP_shr:
-		return shifted(insn, type, a, b, out);
+		return thread_shifted(insn, type, a, b, out);
 	case OP_div:
 	case OP_rem:
-		return divided(insn, type, a, b, out);
+		return thread_divided(insn, type, a, b, out);
 	case OP_mul:
-		return product(insn, type, a, b, out);
+		return thread_product(insn, type, a, b, out);
 	case OP_mad:
-		if (!product(insn, type, a, b, out) || !source(l, insn, 2, &c))
+		if (!thread_product(insn, type, a, b, out) || !source(l, insn, 2, &c))
 			return false;
 		*out += c;
+		no_count(l);
 		return true;
 	case OP_bfe:
 		if (type.is_signed || !source(l, insn, 2, &c))
 			return false;
-		b = cut(b, 8);
-		c = cut(c, 8);
-		*out = b >= type.bits ? 0 : cut(cut(a, type.bits) >> b, (uint32_t)c);
+		no_count(l);
+		b = thread_cut(b, 8);
+		c = thread_cut(c, 8);
+		*out = b >= type.bits ? 0 : thread_cut(thread_cut(a, type.bits) >> b, (uint32_t)c);
 		return c > 0;
 	default:
 		return false;
@@ -310,11 +258,12 @@ static bool two_sources(struct look *l, const struct insn *insn, struct type typ
 static bool inserted(struct look *l, const struct insn *insn, struct type type, uint64_t *out)
 {
 	uint64_t v[4];
+	bool counts;
 
-	if (!sources(l, insn, 4, v))
+	if (!sources(l, insn, 4, v, &counts))
 		return false;
-	uint64_t at = cut(v[2], 8);
-	uint64_t field = at < type.bits ? cut(~UINT64_C(0), (uint32_t)cut(v[3], 8)) << at : 0;
+	uint64_t at = thread_cut(v[2], 8);
+	uint64_t field = at < type.bits ? thread_cut(~UINT64_C(0), (uint32_t)thread_cut(v[3], 8)) << at : 0;
 
 	*out = (v[1] & ~field) | (at < type.bits ? v[0] << at & field : 0);
 	return true;
@@ -327,9 +276,9 @@ static bool converted(struct look *l, const struct insn *insn, uint64_t *out)
 	if (!from.bits || from.is_float || to.is_float || insn_has(insn, MOD_sat) ||
 		!source(l, insn, 0, out))
 		return false;
-	*out = from.is_signed ? (uint64_t)as_signed(*out, from.bits) : cut(*out, from.bits);
+	*out = from.is_signed ? (uint64_t)thread_signed(*out, from.bits) : thread_cut(*out, from.bits);
 	/* a register may be wider than the type: then that extends what it keeps (ISA 9.4.1) */
-	*out = to.is_signed ? (uint64_t)as_signed(*out, to.bits) : cut(*out, to.bits);
+	*out = to.is_signed ? (uint64_t)thread_signed(*out, to.bits) : thread_cut(*out, to.bits);
 	return to.bits != 0;
 }
 
@@ -352,9 +301,10 @@ static bool definition(struct look *l, const struct insn *insn, uint32_t slot, u
 		return shuffled(l, insn, slot, out);
 	case OP_elect: /* the same lane for the same lanes, every time (ISA 9.7.14.3) */
 		*out = 1;
-		l->differs = l->lanes = true;
+		l->differs = true;
+		l->lanes = LANES_DIFFER;
 		return l->elected && slot == 1 && source(l, insn, 0, &mask) &&
-		       cut(mask, 32) == UINT32_MAX;
+		       thread_cut(mask, 32) == UINT32_MAX;
 	default:
 		break;
 	}
@@ -388,7 +338,8 @@ static bool definition(struct look *l, const struct insn *insn, uint32_t slot, u
 struct kept_number { /* of a node in a thread */
 	uint64_t number;
 	uint16_t fuel; /* that it took, */
-	bool known, differs, lanes; /* and what came of it */
+	bool known, differs; /* and what came of it */
+	uint8_t lanes;
 };
 
 struct kept_numbers {
@@ -438,31 +389,45 @@ static void keep_number(struct kept_numbers *kept, uint32_t tid, struct kept_num
 	*number_at(kept, tid) = number;
 }
 
-static bool compute_node(struct look *l, uint32_t node, uint64_t *out);
+static bool compute_node(struct look *, uint32_t node, uint64_t *);
+
+/* It was found to be known in no thread. Takes as much fuel as finding it. */
+static bool is_unknown(struct look *l, uint32_t node)
+{
+	struct values *m = (struct values *)(uintptr_t)l->vs; /* what is kept changes no answer */
+
+	if (!m->unknown_numbers)
+		m->unknown_numbers = ARENA_NEW(m->arena, uint16_t, m->nsolved);
+	uint32_t fuel = m->unknown_numbers[node];
+
+	if (!fuel || fuel > l->fuel)
+		return false;
+	l->fuel -= fuel;
+	return true;
+}
 
 /* The same as if nothing were kept: it takes as much fuel. */
 static bool kept_node(struct look *l, struct kept_numbers *kept, uint32_t node, uint64_t *out)
 {
 	struct kept_number number = {.known = false};
-	const struct look before = *l;
+	const uint32_t fuel = l->fuel;
 
 	if (thread_set_has(&kept->asked, l->tid))
 		number = *number_at(kept, l->tid);
-	if (number.fuel && number.fuel <= l->fuel) {
+	if (number.fuel && number.fuel <= fuel) {
 		l->fuel -= number.fuel;
+		l->differs = number.differs;
+		l->lanes = number.lanes;
 		*out = number.number;
-	} else {
-		l->differs = l->lanes = false;
-		number.known = compute_node(l, node, out);
-		number.number = number.known ? *out : 0;
-		number.fuel = (uint16_t)(before.fuel - l->fuel);
-		number.differs = l->differs;
-		number.lanes = l->lanes;
-		if (l->fuel) /* else it was cut short, perhaps */
-			keep_number(kept, l->tid, number);
+		return number.known;
 	}
-	l->differs = before.differs || number.differs;
-	l->lanes = before.lanes || number.lanes;
+	number.known = compute_node(l, node, out);
+	number.number = number.known ? *out : 0;
+	number.fuel = (uint16_t)(fuel - l->fuel);
+	number.differs = l->differs;
+	number.lanes = l->lanes;
+	if (l->fuel) /* else it was cut short, perhaps */
+		keep_number(kept, l->tid, number);
 	return number.known;
 }
 
@@ -491,18 +456,21 @@ static bool node_number(struct look *l, uint32_t node, uint64_t *out)
 		return guarded_node(l, n, node, out);
 	if (n->kind != NODE_DEF || n->previous != NONE)
 		return false;
+	if (!l->given && is_unknown(l, node))
+		return false;
 	struct kept_numbers *kept = l->keeps && !l->elected ? kept_of(vs, node) : NULL;
+	const bool differs = l->differs;
+	const uint8_t lanes = l->lanes;
+	bool known = kept && l->tid < kept->most ? kept_node(l, kept, node, out) : compute_node(l, node, out);
 
-	return kept && l->tid < kept->most ? kept_node(l, kept, node, out)
-					   : compute_node(l, node, out);
+	l->differs |= differs;
+	l->lanes |= lanes;
+	return known;
 }
 
-static bool compute_node(struct look *l, uint32_t node, uint64_t *out)
+static bool defined_number(struct look *l, const struct node *n, uint64_t *out)
 {
 	const struct values *vs = l->vs;
-	const struct node *n = &vs->ssa.nodes[node];
-
-	l->fuel--;
 	const struct insn *insn = &vs->fn->insns[n->insn];
 	const struct operand *d = insn_operand(vs->fn, insn, 0);
 
@@ -510,8 +478,25 @@ static bool compute_node(struct look *l, uint32_t node, uint64_t *out)
 		!definition(l, insn, d->kind == OPERAND_REG ? 0 : insn_slot(vs->fn, insn, n->reg),
 			out))
 		return false;
-	*out = cut(*out, vs->fn->regs[n->reg].bits);
+	*out = thread_cut(*out, vs->fn->regs[n->reg].bits);
 	return true;
+}
+
+/* Leaves what was looked at for this node alone. */
+static bool compute_node(struct look *l, uint32_t node, uint64_t *out)
+{
+	const struct node *n = &l->vs->ssa.nodes[node];
+	const uint32_t fuel = l->fuel--;
+
+	l->differs = false;
+	l->lanes = LANES_ALIKE;
+	bool known = defined_number(l, n, out);
+
+	if (!known && !l->differs && l->fuel && !l->given)
+		l->vs->unknown_numbers[node] = (uint16_t)(fuel - l->fuel);
+	if (!known || l->vs->fn->regs[n->reg].bits < 8)
+		no_count(l);
+	return known;
 }
 
 /* For how many threads it is the same: all, those of the warp, or 1. */
@@ -556,8 +541,8 @@ uint32_t thread_compare_end(const struct values *vs, uint32_t tid, uint32_t node
 		return tid + 1;
 	struct type type = insn_type(insn, 0);
 	enum compare how = insn_compare(insn, &is_unsigned);
-	int64_t c = type.is_signed && !is_unsigned ? as_signed(v, type.bits)
-						   : (int64_t)cut(v, type.bits);
+	int64_t c = type.is_signed && !is_unsigned ? thread_signed(v, type.bits)
+						   : (int64_t)thread_cut(v, type.bits);
 
 	if (type.bits < 16 || c < 0 || c >= THREADS_MAX)
 		return tid + 1;

@@ -182,6 +182,7 @@ struct values {
 	const struct thread_set **warps_reach; /* the same by whole warps */
 	struct kept_numbers **thread_numbers; /* by node, filled on demand: see threads.c */
 	uint32_t nthread_numbers; /* kept there */
+	uint16_t *unknown_numbers; /* by node: see threads.c; the fuel to find that no thread knows it, or 0 */
 	struct residues *residues[RESIDUES_LISTS]; /* see residues.c */
 	struct footprint *footprints[RESIDUES_LISTS]; /* see swizzled.c */
 	struct kstep *ksteps[RESIDUES_LISTS];
