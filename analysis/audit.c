@@ -92,7 +92,7 @@ static uint32_t take_away(struct judge *j, enum mode mode, struct fence_report *
 	struct flow flow;
 
 	if (!wants_edges(j, report))
-		return scene_taken_adds(&j->now, report->insn, mode == WRITER_SIDE, base);
+		return scene_taken_adds(&j->now, &report->insn, 1, mode == WRITER_SIDE, base);
 	scene_solve_taken(&j->now, report->insn, mode == WRITER_SIDE, &flow);
 	n = count_new(j, mode, &flow);
 	if (!n || flow.incomplete)
@@ -209,14 +209,24 @@ static void find_bases(struct judge *j, const struct flow *flow)
 		j->peers |= flow->edges[i].space == SPACE_CLUSTER;
 }
 
+/* What all that went, or are to go, do on the writer's side together. */
+static bool adds_together(struct judge *j, const uint32_t *going, uint32_t n)
+{
+	struct flow flow;
+
+	if (!j->has_issuer) /* nothing was solved since, and nothing is gone */
+		return scene_taken_adds(&j->now, going, n, true, &j->own);
+	scene_solve_own(&j->now, &flow);
+	return count_new(j, WRITER_SIDE, &flow);
+}
+
 /* Those that do nothing on the writer's side, one after the other with all fences, then once what
  * all that went do there together: mostly nothing, either, and then none of them does. Else all is
  * as before. */
 static bool judge_together(struct judge *j)
 {
-	uint32_t nlost = j->audit->nlost;
+	uint32_t nlost = j->audit->nlost, *going = ARENA_NEW(j->now.arena, uint32_t, j->n), n = 0;
 	bool *asked = ARENA_NEW(j->now.arena, bool, j->n);
-	struct flow flow;
 
 	for (uint32_t i = 0; i < j->n; i++) {
 		struct fence_report *report = &j->v[i];
@@ -229,18 +239,17 @@ static bool judge_together(struct judge *j)
 			report->verdict = FENCE_NEEDED;
 			put_back(j, report);
 		} else {
-			if (j->has_issuer)
+			if (j->has_issuer) {
 				scene_leave_taken(&j->now, report->insn,
 					(enum fence_kind)report->kind, false);
-			scene_change(&j->now, report->insn, FENCE_NONE);
+				scene_change(&j->now, report->insn, FENCE_NONE);
+			}
+			going[n++] = report->insn;
 			report->verdict = FENCE_SPARE;
 			j->gone = true;
 		}
 	}
-	if (!j->gone)
-		return true;
-	scene_solve_own(&j->now, &flow);
-	if (!count_new(j, WRITER_SIDE, &flow))
+	if (!j->gone || !adds_together(j, going, n))
 		return true;
 	for (uint32_t i = 0; i < j->n; i++) {
 		if (!asked[i])

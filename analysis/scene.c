@@ -204,20 +204,24 @@ bool scene_solve_less(
 	return true;
 }
 
-/* All copies of an instruction. */
-static struct ids copies(const struct scene *scene, uint32_t insn)
+/* All copies of instructions. */
+static struct ids copies(const struct scene *scene, const uint32_t *insns, uint32_t ninsns)
 {
-	uint32_t k = insn, *v = NULL, n = 0, cap = 0;
+	uint32_t *v = NULL, n = 0, cap = 0;
 
-	do {
-		ARENA_PUSH(scene->arena, v, n, cap, k);
-		k = points_next_copy(&scene->points, k);
-	} while (k != insn);
+	for (uint32_t i = 0; i < ninsns; i++) {
+		uint32_t k = insns[i];
+
+		do {
+			ARENA_PUSH(scene->arena, v, n, cap, k);
+			k = points_next_copy(&scene->points, k);
+		} while (k != insns[i]);
+	}
 	return (struct ids){v, n};
 }
 
-/* Takes a fence away; false: a solve of its own tells what comes of it. */
-static bool take(struct scene *scene, uint32_t insn, bool own_only)
+/* Takes fences away; false: a solve of its own tells what comes of it. */
+static bool take(struct scene *scene, const uint32_t *insns, uint32_t n, bool own_only)
 {
 	bool less = flow_can_lose(scene->setup);
 	struct flow flow;
@@ -226,17 +230,18 @@ static bool take(struct scene *scene, uint32_t insn, bool own_only)
 		solve(scene, &flow, true, own_only);
 		less = !flow.incomplete;
 	}
-	scene_change(scene, insn, FENCE_NONE);
+	for (uint32_t i = 0; i < n; i++)
+		scene_change(scene, insns[i], FENCE_NONE);
 	return less;
 }
 
 void scene_solve_taken(struct scene *scene, uint32_t insn, bool own_only, struct flow *flow)
 {
-	if (!take(scene, insn, own_only)) {
+	if (!take(scene, &insn, 1, own_only)) {
 		solve(scene, flow, true, own_only);
 		return;
 	}
-	struct ids gone = copies(scene, insn);
+	struct ids gone = copies(scene, &insn, 1);
 
 	flow_solve_taken(scene->setup, scene->existing, gone.v, gone.n, flow);
 }
@@ -247,12 +252,12 @@ static bool is_new(const void *index, const struct edge *edge)
 }
 
 bool scene_taken_adds(
-	struct scene *scene, uint32_t insn, bool own_only, const struct edge_index *before)
+	struct scene *scene, const uint32_t *insns, uint32_t n, bool own_only, const struct edge_index *before)
 {
 	struct flow flow;
 
-	if (take(scene, insn, own_only)) {
-		struct ids gone = copies(scene, insn);
+	if (take(scene, insns, n, own_only)) {
+		struct ids gone = copies(scene, insns, n);
 
 		return flow_taken_shows(
 			scene->setup, scene->existing, gone.v, gone.n, is_new, before);
@@ -274,7 +279,7 @@ void scene_leave_taken(struct scene *scene, uint32_t insn, enum fence_kind kind,
 	scene_change(scene, insn, FENCE_NONE);
 	if (!goes_on)
 		return;
-	struct ids gone = copies(scene, insn);
+	struct ids gone = copies(scene, &insn, 1);
 
 	if (!flow_leave_taken(scene->setup, scene->existing, gone.v, gone.n))
 		latest->flow.incomplete = true;

@@ -58,9 +58,10 @@ bool scene_solve_less(struct scene *, uint32_t point, uint8_t width, bool own_on
 /* Takes a fence of the text away in all copies. Edges, for comparing only, of one of the two flows
  * where it may differ from the one before: all that are new are among them. */
 void scene_solve_taken(struct scene *, uint32_t insn, bool own_only, struct flow *);
-/* The same, but tells only whether some edge is new then, or nobody knows. */
+/* The same of n fences together, but tells only whether some edge is new then, or nobody knows. */
 struct edge_index;
-bool scene_taken_adds(struct scene *, uint32_t insn, bool own_only, const struct edge_index *before);
+bool scene_taken_adds(
+	struct scene *, const uint32_t *insns, uint32_t n, bool own_only, const struct edge_index *before);
 /* Behind it, if no edge was new: the fence, which was of that kind, stays away, and the next one is taken
  * away from there. */
 void scene_leave_taken(struct scene *, uint32_t insn, enum fence_kind, bool own_only);
