@@ -19,6 +19,10 @@ struct places {
 
 /* ---- registers ---- */
 
+/* Whether a condition matters is looked up further away than values are: the stages of a ring, waited for one after
+ * the other, are three nodes each. Where none does, what is kept is of use at all places. */
+enum { MATTERS_FAR = 96 };
+
 /* Under no condition the node is what the solver found, as all that it reads is. */
 static bool becomes_same(struct evaluation e, uint32_t node)
 {
@@ -71,6 +75,31 @@ static struct value restricted(const struct values *vs, const struct context *co
 	return range_is_empty(&v) ? v : range_meet(&v, value_at(vs, node), node_bits(vs, node));
 }
 
+/* The place restricts the node, but nothing that it is computed from. */
+static bool is_restricted_alone(struct evaluation e, uint32_t node)
+{
+	struct values *vs = e.values;
+
+	if (!node_is_computed(vs, node))
+		return false;
+	for (uint32_t i = vs->read_at[node]; i < vs->read_at[node + 1]; i++)
+		if (context_matters(vs, e.context, vs->reads[i], MATTERS_FAR))
+			return false;
+	return true;
+}
+
+/* Of such a node: what it is computed as, it is at the outer place as well. */
+static struct value restricted_alone(struct evaluation e, uint32_t node)
+{
+	struct values *vs = e.values;
+	struct value v = context_apply(e.context, node, *value_at(vs, node));
+
+	e.context = e.context->outer;
+	struct value outside = range_is_empty(&v) ? v : place_register(e, node);
+
+	return range_is_empty(&outside) ? outside : range_meet(&v, &outside, node_bits(vs, node));
+}
+
 struct value place_register(struct evaluation e, uint32_t node)
 {
 	struct values *vs = e.values;
@@ -84,15 +113,16 @@ struct value place_register(struct evaluation e, uint32_t node)
 
 	if (known)
 		return *known;
-	if (context->outer && !context_matters(vs, context, node, e.depth)) {
+	if (context->outer && !context_matters(vs, context, node, MATTERS_FAR)) {
 		e.context = context->outer;
 		return place_register(e, node);
 	}
 	if (nowhere && becomes_same(e, node))
 		return *value_at(vs, node);
 	uint32_t cuts = vs->cuts;
-	struct value v = !nowhere && is_same_here(e, node) ? restricted(vs, context, node)
-							   : evaluate_under(e, node);
+	struct value v = context->outer && is_restricted_alone(e, node) ? restricted_alone(e, node)
+			 : !nowhere && is_same_here(e, node)		? restricted(vs, context, node)
+									: evaluate_under(e, node);
 
 	if (nowhere && cuts == vs->cuts && vs->same && memcmp(&v, value_at(vs, node), sizeof(v)) == 0)
 		vs->same[node] = true;
