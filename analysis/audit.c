@@ -200,6 +200,7 @@ static void find_bases(struct judge *j, const struct flow *flow)
 	struct flow own;
 
 	edge_index_build(flow->edges, flow->nedges, j->now.arena, &j->base);
+	scene_know(&j->now, flow);
 	scene_solve_own(&j->now, &own);
 	edge_index_copy(own.edges, own.nedges, j->now.arena, &j->own);
 	j->hides = hides_pairs(flow) || hides_pairs(&own);

@@ -70,6 +70,9 @@ struct flow_setup *flow_prepare(struct unit *);
 struct flow_setup *flow_prepare_with(struct flow_setup *, const struct fence_view *);
 /* Solves to the fixed point with these fences in force. */
 void flow_solve(struct flow_setup *, const struct fence_view *, struct flow *);
+/* The writer's side (own_only), brief, of the fences of the latest run, which was of all that they do, and to whose
+ * edges `flow` is set: each fence does less then. */
+void flow_solve_own(struct flow_setup *, const uint8_t *existing, struct flow *);
 /* Gives back the state of the latest run, which is the latest no more; what it told stays. */
 void flow_forget_rows(struct flow_setup *);
 /* Nothing was solved since: flow_demands may be asked. */

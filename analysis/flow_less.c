@@ -272,6 +272,32 @@ bool flow_open_loads_show(struct flow_setup *s, flow_question *asked, const void
 	return shows;
 }
 
+static bool has_fence(const struct flow_setup *s, uint32_t b)
+{
+	for (uint32_t e = flow_first(s, b); e < flow_end(s, b); e++)
+		if (s->events[e].kind == EVENT_FENCE || s->events[e].kind == EVENT_PLACED)
+			return true;
+	return false;
+}
+
+void flow_solve_own(struct flow_setup *s, const uint8_t *existing, struct flow *flow)
+{
+	flow->run = ++s->run;
+	if (s->trivial)
+		return;
+	s->existing = existing;
+	s->brief = s->own_only = true;
+	s->has_saved = false;
+	for (uint32_t b = 0; b < s->unit->cfg.n; b++)
+		if (flow_reached(s, b) && has_fence(s, b))
+			flow_mark_dirty(s, b);
+	flow_run(s, (struct bits){0});
+	flow->incomplete = s->unit->budget->spent;
+	flow->edges = NULL;
+	flow->nedges = 0;
+	flow_collect_edges(s, (struct bits){0}, flow);
+}
+
 bool flow_leave_taken(
 	struct flow_setup *s, const uint8_t *existing, const uint32_t *insns, uint32_t n)
 {

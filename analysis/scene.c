@@ -131,6 +131,15 @@ static bool is_latest(const struct scene *scene, bool brief, bool own_only)
 	       fences_same(&latest->solved, scene);
 }
 
+/* The latest run was of these fences, with all that they do. */
+static bool goes_on(const struct scene *scene)
+{
+	const struct scene_latest *latest = scene->latest;
+
+	return is_latest(scene, latest->brief, false) && !latest->went_on &&
+	       flow_is_latest(scene->setup, &latest->flow);
+}
+
 static void solve(struct scene *scene, struct flow *flow, bool brief, bool own_only)
 {
 	struct scene_latest *latest = scene->latest;
@@ -141,10 +150,12 @@ static void solve(struct scene *scene, struct flow *flow, bool brief, bool own_o
 	list_placed(scene);
 	scene->view.brief = brief;
 	scene->view.own_only = own_only;
-	*flow = (struct flow){0};
 	if (latest->solved.setup && latest->solved.setup != scene->setup)
 		flow_forget_rows((struct flow_setup *)(uintptr_t)latest->solved.setup);
-	flow_solve(scene->setup, &scene->view, flow);
+	if (brief && own_only && goes_on(scene))
+		flow_solve_own(scene->setup, scene->existing, flow);
+	else
+		flow_solve(scene->setup, &scene->view, flow);
 	fences_note(&latest->solved, scene);
 	latest->brief = brief;
 	latest->own_only = own_only;
