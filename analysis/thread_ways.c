@@ -85,7 +85,7 @@ static const struct kept_truths *ask(const struct values *vs, struct thread t, u
 		keep_threads(kept, t.tid / 64, UINT64_C(0xffffffff) << (t.tid & 32), truth);
 	else if (!t.elected)
 		keep_range(kept, t.tid, thread_compare_end(vs, t.tid, node), truth);
-	if (t.elected) {
+	if (t.elected || (alike == 32 && truth != TRUTH_OPEN)) { /* the elected one is one of its warp */
 		kept->asked_elected |= UINT32_C(1) << warp;
 		kept->yes_elected |= (uint32_t)(truth == TRUTH_YES) << warp;
 		kept->no_elected |= (uint32_t)(truth == TRUTH_NO) << warp;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define FUEL 256 /* nodes looked at for one answer */
+#define FUEL_FIRST 24 /* before what is found of them is kept */
 
 struct look {
 	const struct values *vs;
@@ -400,10 +401,8 @@ static bool is_unknown(struct look *l, uint32_t node)
 		m->unknown_numbers = ARENA_NEW(m->arena, uint16_t, m->nsolved);
 	uint32_t fuel = m->unknown_numbers[node];
 
-	if (!fuel || fuel > l->fuel)
-		return false;
-	l->fuel -= fuel;
-	return true;
+	l->fuel -= fuel < l->fuel ? fuel : l->fuel;
+	return fuel != 0;
 }
 
 /* The same as if nothing were kept: it takes as much fuel. */
@@ -514,8 +513,15 @@ enum truth thread_compute(const struct values *vs, struct thread t, uint32_t nod
 	for (uint32_t tid = from; tid <= to; tid++) {
 		struct look l = look_at(vs, tid, t.elected);
 		uint64_t v;
+
+		l.fuel = FUEL_FIRST;
 		bool known = node_number(&l, node, &v);
 
+		if (!l.fuel) { /* what it is made of is looked at again and again */
+			l = look_at(vs, tid, t.elected);
+			l.keeps = true;
+			known = node_number(&l, node, &v);
+		}
 		*alike = alike_of(&l);
 		if (!known || (all != TRUTH_OPEN && (all == TRUTH_YES) != (v != 0)))
 			return TRUTH_OPEN;
