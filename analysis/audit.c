@@ -88,24 +88,25 @@ static bool wants_edges(const struct judge *j, const struct fence_report *report
 static uint32_t take_away(struct judge *j, enum mode mode, struct fence_report *report)
 {
 	const struct edge_index *base = mode == ALL_FENCES ? &j->base : &j->own;
-	uint32_t n, *edges;
+	uint32_t n, *edges, first = j->audit->nlost;
 	struct flow flow;
 
 	if (!wants_edges(j, report))
 		return scene_taken_adds(&j->now, &report->insn, 1, mode == WRITER_SIDE, base);
 	scene_solve_taken(&j->now, report->insn, mode == WRITER_SIDE, &flow);
-	n = count_new(j, mode, &flow);
-	if (!n || flow.incomplete)
-		return n;
+	if (flow.incomplete)
+		return 1; /* nobody knows */
+	for (uint32_t i = 0; i < flow.nedges; i++)
+		if (edge_index_is_new(base, &flow.edges[i]))
+			ARENA_PUSH(j->now.arena, j->audit->lost, j->audit->nlost, j->cap, flow.edges[i]);
+	n = j->audit->nlost - first;
+	if (!n)
+		return 0;
 	edges = ARENA_NEW(j->now.arena, uint32_t, report->nedges + n);
 	if (report->nedges)
 		memcpy(edges, report->edges, sizeof(*edges) * report->nedges);
-	for (uint32_t i = 0; i < flow.nedges; i++) {
-		if (!edge_index_is_new(base, &flow.edges[i]))
-			continue;
-		edges[report->nedges++] = j->audit->nlost;
-		ARENA_PUSH(j->now.arena, j->audit->lost, j->audit->nlost, j->cap, flow.edges[i]);
-	}
+	for (uint32_t i = 0; i < n; i++)
+		edges[report->nedges++] = first + i;
 	report->edges = edges;
 	return n;
 }

@@ -8,6 +8,7 @@
 #include "analysis/meets_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define PAIRS_PLAIN (1u << 12) /* so few pairs of classes are all looked at */
 /* ---- places ---- */
@@ -256,6 +257,32 @@ static int by_async_class(const void *a, const void *b)
 	return order ? order : order_of(x->generic, y->generic);
 }
 
+/* Into another list in the order of one of the two classes, equal ones as they were. */
+static void order_by(const struct meets *m, bool async, const struct meet *from, struct meet *to, uint32_t *at)
+{
+	memset(at, 0, sizeof(*at) * (m->nclasses + 1));
+	for (uint32_t i = 0; i < m->n; i++)
+		at[(async ? from[i].async : from[i].generic) + 1]++;
+	for (uint32_t k = 0; k < m->nclasses; k++)
+		at[k + 1] += at[k];
+	for (uint32_t i = 0; i < m->n; i++)
+		to[at[async ? from[i].async : from[i].generic]++] = from[i];
+}
+
+/* As by_async_class has it: there are far more of them than classes where there are many. */
+static void sort_meets(struct search *s)
+{
+	struct arena *arena = s->unit->arena;
+	struct meets *m = s->meets;
+	struct meet *other = ARENA_UNSET(arena, struct meet, m->n);
+	uint32_t *at = ARENA_UNSET(arena, uint32_t, m->nclasses + 1);
+
+	order_by(m, false, m->v, other, at);
+	order_by(m, true, other, m->v, at);
+	ARENA_GIVE_BACK(arena, at, m->nclasses + 1);
+	ARENA_GIVE_BACK(arena, other, m->n);
+}
+
 void meets_find(struct unit *unit, struct meets *meets)
 {
 	struct search s = {.unit = unit, .meets = meets};
@@ -270,7 +297,7 @@ void meets_find(struct unit *unit, struct meets *meets)
 	else if (!meets_find_by_place(&s))
 		find_coarsely(&s);
 	else if (meets->n) /* the others come in this order */
-		qsort(meets->v, meets->n, sizeof(*meets->v), by_async_class);
+		sort_meets(&s);
 }
 
 uint8_t meets_confidence(
