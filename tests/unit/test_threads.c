@@ -48,6 +48,44 @@ static const struct row rows[] = {
 	{"and known in another",
 		"mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nsetp.lt.u32 %p2, %r1, 7;\n"
 		"selp.u32 %r3, %r2, 1, %p2;\nsetp.eq.s32 %p1, %r3, 1;\n" STORE, 8, TRUTH_YES, 1},
+	{"tid % 256 / 128",
+		"mov.u32 %r1, %tid.x;\nshr.s32 %r2, %r1, 31;\nshr.u32 %r3, %r2, 24;\nadd.s32 %r4, %r1, %r3;\n"
+		"and.b32 %r5, %r4, -256;\nsub.s32 %r6, %r1, %r5;\nshr.s32 %r7, %r6, 7;\nsetp.eq.s32 %p1, %r7, 1;\n" STORE,
+		200, TRUTH_YES, 32},
+	{"a warp further, and less than one",
+		"mov.u32 %r1, %tid.x;\nadd.s32 %r2, %r1, 64;\nshr.u32 %r3, %r2, 5;\nsetp.eq.s32 %p1, %r3, 3;\n" STORE, 40,
+		TRUTH_YES, 32},
+	{"less than a warp further",
+		"mov.u32 %r1, %tid.x;\nadd.s32 %r2, %r1, 16;\nshr.u32 %r3, %r2, 5;\nsetp.eq.s32 %p1, %r3, 0;\n" STORE, 5,
+		TRUTH_YES, 1},
+	{"added to a product",
+		"mov.u32 %r1, %tid.x;\nmov.u32 %r2, 3;\nmad.lo.s32 %r3, %r2, %r2, %r1;\nshr.u32 %r4, %r3, 5;\n"
+		"setp.eq.s32 %p1, %r4, 0;\n" STORE, 5, TRUTH_YES, 1},
+	{"taken from a number",
+		"mov.u32 %r1, %tid.x;\nsub.s32 %r2, 0, %r1;\nshr.s32 %r3, %r2, 5;\nsetp.eq.s32 %p1, %r3, -1;\n" STORE, 5,
+		TRUTH_YES, 1},
+	{"the length of a field",
+		"mov.u32 %r1, %tid.x;\nmov.u32 %r2, 255;\nmov.u32 %r3, 0;\nbfe.u32 %r4, %r2, %r3, %r1;\n"
+		"shr.u32 %r5, %r4, 5;\nsetp.eq.s32 %p1, %r5, 0;\n" STORE, 5, TRUTH_YES, 1},
+	{"in bits turned over",
+		"mov.u32 %r1, %tid.x;\nnot.b32 %r2, %r1;\nshr.s32 %r3, %r2, 5;\nsetp.eq.s32 %p1, %r3, -1;\n" STORE, 5,
+		TRUTH_YES, 32},
+	{"a remainder, divided",
+		"mov.u32 %r1, %tid.x;\nrem.u32 %r2, %r1, 96;\ndiv.u32 %r3, %r2, 32;\nsetp.eq.s32 %p1, %r3, 1;\n" STORE, 130,
+		TRUTH_YES, 32},
+	{"a remainder by less than a warp",
+		"mov.u32 %r1, %tid.x;\nrem.u32 %r2, %r1, 48;\ndiv.u32 %r3, %r2, 32;\nsetp.eq.s32 %p1, %r3, 0;\n" STORE, 50,
+		TRUTH_YES, 1},
+	{"a quotient by no whole warps", "mov.u32 %r1, %tid.x;\ndiv.u32 %r2, %r1, 48;\nsetp.eq.s32 %p1, %r2, 1;\n" STORE, 50,
+		TRUTH_YES, 1},
+	{"below a whole warp", "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 64;\n" STORE, 40, TRUTH_YES, 32},
+	{"at most the first of a warp", "mov.u32 %r1, %tid.x;\nsetp.le.u32 %p1, %r1, 64;\n" STORE, 64, TRUTH_YES, 1},
+	{"the first of a warp", "mov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 64;\n" STORE, 64, TRUTH_YES, 1},
+	{"above the last of a warp", "mov.u32 %r1, %tid.x;\nsetp.gt.u32 %p1, %r1, 63;\n" STORE, 70, TRUTH_YES, 32},
+	{"a lane's number", "mov.u32 %r1, %laneid;\nand.b32 %r2, %r1, 127;\nshr.u32 %r3, %r2, 5;\nsetp.eq.s32 %p1, %r3, 0;\n" STORE,
+		70, TRUTH_YES, 32},
+	{"some of a lane's bits", "mov.u32 %r1, %laneid;\nand.b32 %r2, %r1, 15;\nsetp.lt.u32 %p1, %r2, 7;\n" STORE, 70,
+		TRUTH_YES, 1},
 };
 
 static uint32_t guard_of_store(const struct unit *unit)
@@ -73,6 +111,30 @@ static void test_threads_compute(void **state)
 
 		if (truth != rows[i].truth || alike != rows[i].alike)
 			fail_msg("%s: truth %d for %u threads", rows[i].name, (int)truth, alike);
+		unit_text_free(&t);
+	}
+}
+
+/* Where the lanes of a warp are said to have one outcome, each has it. */
+static void test_alike(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct unit_text t;
+		uint32_t alike, other;
+
+		unit_text_parse(&t, rows[i].body);
+		unit_text_analyse(&t);
+		uint32_t node = guard_of_store(&t.unit);
+
+		for (uint32_t tid = 0; tid < 512; tid++) {
+			struct thread first = {(uint16_t)(tid & ~31u), false}, thread = {(uint16_t)tid, false};
+			enum truth here = thread_compute(t.unit.values, thread, node, &alike);
+			enum truth there = thread_compute(t.unit.values, first, node, &other);
+
+			if ((alike > 1 || other > 1) && here != there)
+				fail_msg("%s: thread %u is not like its warp", rows[i].name, tid);
+		}
 		unit_text_free(&t);
 	}
 }
@@ -172,6 +234,7 @@ static void test_what_follows_from_a_phi(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_follows_from_a_phi), cmocka_unit_test(test_threads_compute),
+		cmocka_unit_test(test_alike),
 		cmocka_unit_test(test_threads_compare_end)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
