@@ -182,7 +182,7 @@ static void try_write(struct check_walk *w, uint32_t access, uint8_t state, cons
 
 static bool is_write(const struct access *access)
 {
-	return access->writes && access->proxy == PROXY_GENERIC && access->own;
+	return access->writes && (access->proxy == PROXY_GENERIC || access->proxy == PROXY_ASYNC) && access->own;
 }
 
 /* Stores beside one another are tried together, so many are too many: see CHECK_STEPS_MOST. */
