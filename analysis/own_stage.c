@@ -9,8 +9,6 @@
  */
 #include "analysis/own_stage_private.h"
 
-#define STRIDE_MOST (1 << 18) /* no two numbers below STAGE_NUMBER_MOST are the same place in 32 bits */
-
 /* ---- copies and their waits ---- */
 
 /* The number of the mbarrier is that of the stage. */

@@ -23,8 +23,11 @@ bool stage_wait_before(const struct flow_setup *, uint32_t insn, struct stage_pl
 bool stage_comes_to(const struct unit *, uint32_t from, uint32_t to);
 /* Control comes from the wait to the instruction only where it has said that it is not over yet. */
 bool stage_wait_refused(const struct flow_setup *, uint32_t wait, uint32_t insn);
-/* Between two runs of the instruction that wait, or another one on its object, is passed, unless nothing is acquired. */
-bool stage_wait_renewed(const struct flow_setup *, uint32_t wait, uint32_t insn);
+/* The same, and it has said that it is over. */
+bool stage_wait_over(const struct flow_setup *, uint32_t wait, uint32_t insn);
+/* On each way from behind others to the instruction that wait, or another one on its object, is passed, unless nothing is
+ * acquired. */
+bool stage_wait_renewed(const struct flow_setup *, uint32_t wait, struct ids behind, uint32_t insn);
 /* stage_count.c: a phase of the mbarrier that the wait names does not end before all have arrived, for all that can
  * be counted. Adds the assumptions that keep other mbarriers apart from it. */
 bool stage_counts_all(const struct flow_setup *, uint32_t wait, uint32_t *assumptions);
@@ -60,7 +63,7 @@ struct stage_ring { /* the mbarriers that a copy of it completes, and waits for;
 	struct stage_place full, empty;
 	uint32_t node; /* what the stage is numbered by; or NONE */
 	int64_t plus;
-	bool exact; /* the access is to this stage, not to one of several */
+	bool written; /* the stage is 0, which node + plus is whenever the access is to it */
 	bool first; /* the first copy waits for whoever makes the access: see stage_parity_starts, stage_needs_those_behind */
 	struct stage_parities *parities;
 	uint32_t assumptions; /* out */

@@ -6,6 +6,8 @@
 #include "analysis/own_stage.h"
 #include "analysis/threads.h"
 
+#define STRIDE_MOST (1 << 18) /* no two numbers below STAGE_NUMBER_MOST are the same place in 32 bits */
+
 /* An async write with the wait in front of it. Stage i: at + i * stride, behind mbarrier wait + 8 * i. */
 struct copy {
 	uint32_t access;

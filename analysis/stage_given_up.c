@@ -15,7 +15,6 @@ struct giving {
 	struct bits behind; /* sites */
 	struct thread_set makers, lacking; /* some of those who make it */
 	uint32_t warps; /* of which all are lacking, of some stage */
-	bool exact;  /* no other copy meets the access */
 	bool is_held; /* it is not asked again whether the makers have the stage */
 };
 
@@ -109,7 +108,7 @@ static bool is_held(struct giving *g, uint32_t node, int64_t plus)
 	struct stage_ring ring = {.empty = g->copy->wait,
 		.node = node,
 		.plus = plus,
-		.exact = g->exact,
+		.written = g->copy->number.node == NONE,
 		.parities = &g->q->stages->parities};
 	const uint32_t insn = unit->accesses.v[g->copy->access].insn;
 
@@ -127,6 +126,45 @@ static bool is_held(struct giving *g, uint32_t node, int64_t plus)
 	return held;
 }
 
+/* A stage that is written out is reached by an access only where the register + *plus is 0: `times' the register is in its
+ * address, and the rest stays between two stages. */
+static bool is_number(const struct giving *g, uint32_t node, int64_t times, int64_t *plus, uint32_t *assumptions)
+{
+	const struct values *vs = g->q->stages->setup->unit->values;
+	const struct access *a = &g->q->stages->setup->unit->accesses.v[g->copy->access];
+	struct stage_number n;
+	struct stage_place at;
+	struct stage_stretch mine, its;
+
+	if (times <= 0 || times > STRIDE_MOST || !stage_number_of(vs, node, 0, &n, assumptions) ||
+		!stage_place_of(vs, g->q->address, node, &at) || stage_term_with(&at, (uint32_t)times) != node ||
+		!stage_same_base(&at, &g->copy->at) || !stage_stretch_of(vs, &at, node, g->q->bytes, &mine, assumptions) ||
+		!stage_stretch_of(vs, &g->copy->at, NONE, a->bytes, &its, assumptions))
+		return false;
+	int64_t behind = mine.end - its.lo; /* with the number before it the access must end where the copy starts */
+
+	*plus = (behind > 0 ? (behind + times - 1) / times : behind / times) - 1;
+	return mine.lo + (1 - *plus) * times >= its.end;
+}
+
+/* The same of a stage that is written out, whose number may be in a register. */
+static bool is_held_as_written(struct giving *g)
+{
+	const struct stage_sum *sum = &g->q->whole->sum;
+	int64_t plus;
+
+	for (uint32_t k = 0; k < sum->n; k++) {
+		uint32_t assumptions = 0;
+
+		if (!is_number(g, sum->terms[k].node, (int32_t)sum->terms[k].factor, &plus, &assumptions) ||
+			!is_held(g, sum->terms[k].node, plus))
+			continue;
+		g->q->assumptions |= assumptions;
+		return true;
+	}
+	return is_held(g, NONE, 0);
+}
+
 /* False: it is not known which stages those are, or that they are held. */
 static bool stages_given_up(struct giving *g)
 {
@@ -137,7 +175,7 @@ static bool stages_given_up(struct giving *g)
 
 	if (copy->number.node == NONE) {
 		find_lacking(g, 0);
-		return is_held(g, NONE, 0);
+		return is_held_as_written(g);
 	}
 	if (!own_stage_touched(g->q, copy, &touches, &last, &mine, &its))
 		return false;
@@ -158,6 +196,27 @@ static bool stages_given_up(struct giving *g)
 	return true;
 }
 
+/* From each copy that may fill the same bytes, itself too, to it there is a wait. */
+static bool is_waited_for_anew(const struct own_stages *stages, struct copy *copy)
+{
+	const struct unit *unit = stages->setup->unit;
+	const struct access *accesses = unit->accesses.v;
+	uint32_t *fills = ARENA_UNSET(unit->arena, uint32_t, stages->ncopies), n = 0;
+
+	for (uint32_t k = 0; k < stages->ncopies; k++) {
+		uint32_t other = stages->copies[k].access;
+		struct overlap o = {.may = true};
+
+		if (other != copy->access)
+			o = access_overlap(unit->values, &unit->accesses, other, copy->access, unit->options, NULL);
+		if (o.may)
+			fills[n++] = accesses[other].insn;
+		else
+			copy->assumptions |= o.assumptions;
+	}
+	return stage_wait_renewed(stages->setup, copy->wait_insn, (struct ids){fills, n}, accesses[copy->access].insn);
+}
+
 /* What its wait waits for is all that gives the stage up, in each round. */
 static bool is_waited_for(struct own_stages *stages, struct copy *copy)
 {
@@ -173,7 +232,7 @@ static bool is_waited_for(struct own_stages *stages, struct copy *copy)
 	if (k < stages->ncopies)
 		copy->assumptions |= stages->copies[k].assumptions;
 	copy->waits = copy->counts &&
-			      stage_wait_renewed(s, copy->wait_insn, insn) &&
+			      is_waited_for_anew(stages, copy) &&
 			      stage_parity_alternates(s, copy->wait_insn, insn, copy->number.node, &stages->parities);
 	copy->asked = true;
 	return copy->waits;
@@ -185,12 +244,9 @@ static bool find_given_up(struct giving *g)
 {
 	struct own_stages *stages = g->q->stages;
 	const struct flow_setup *s = stages->setup;
-	uint32_t met = 0, access = g->q->access;
+	uint32_t access = g->q->access;
 	bool is = true;
 
-	for (uint32_t k = 0; k < stages->ncopies; k++)
-		met += own_stage_meets(s, access, stages->copies[k].access);
-	g->exact = met == 1;
 	for (uint32_t k = 0; k < stages->ncopies && is; k++) {
 		g->copy = &stages->copies[k];
 		is = !own_stage_meets(s, access, g->copy->access) ||

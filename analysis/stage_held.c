@@ -132,12 +132,16 @@ static struct stage_number number_of(const struct search *w, const struct point 
 		n.hi = ANY_NUMBER;
 		n.stride = 1;
 	}
+	if (w->ring->written) { /* whatever the register is made from */
+		n.lo = n.hi = -n.plus;
+		n.stride = 0;
+	}
 	return n;
 }
 
 static bool are_same(const struct stage_number *a, const struct stage_number *b)
 {
-	if (a->node == b->node)
+	if (a->node == b->node && a->node != NONE)
 		return a->plus == b->plus;
 	return a->lo == a->hi && b->lo == b->hi && a->lo + a->plus == b->lo + b->plus;
 }
@@ -174,8 +178,7 @@ static enum step look_at(const struct search *w, uint32_t insn, const struct poi
 				(!stage_parity_alternates(w->s, insn, w->access, its.node, w->ring->parities) ||
 					stage_parity_before_first(w->s, insn, w->access, its.node, w->ring->parities))))
 			return STEP_ON;
-		/* which of several stages the access is to is not known: no more is that of the wait */
-		return are_same(&mine, &its) || (!w->ring->exact && its.lo != its.hi) ? STEP_HELD : STEP_ON;
+		return are_same(&mine, &its) ? STEP_HELD : STEP_ON;
 	case SYNC_MBAR_ARRIVE:
 		if (number_at(w, insn, &w->ring->empty, &its, &of_ring))
 			return are_other(w, &mine, &its) ? STEP_ON : STEP_GIVEN_UP;

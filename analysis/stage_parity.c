@@ -9,6 +9,8 @@
 #include "analysis/own_stage.h"
 #include "analysis/threads.h"
 
+#include <string.h>
+
 #define PHIS_MOST 16
 #define NUMBERS_MOST 256 /* stages */
 #define ROUNDS_MOST 128
@@ -275,6 +277,34 @@ static bool find_visits(const struct flow_setup *s, uint32_t wait, uint32_t head
 	return true;
 }
 
+/* Those in front of a loop, each on every way there and over; none, if others may come between. */
+static void find_visits_before(const struct flow_setup *s, uint32_t wait, uint32_t head, struct visits *visits)
+{
+	const struct values *vs = s->unit->values;
+	const struct cfg *cfg = &s->unit->cfg;
+	uint32_t first = cfg->blocks[head].first, unused = 0;
+	struct stage_place ours, place;
+
+	visits->ours = NONE;
+	for (uint32_t k = 0; k < s->handoffs.n && stage_object_at(s->unit, wait, &ours); k++) {
+		const struct sync_site *site = &s->handoffs.sites[k];
+		struct visit more = {.insn = site->insn};
+
+		if (site->kind != SYNC_MBAR_WAIT || trips_in_loop(cfg, site->block, head) ||
+			!stage_comes_to(s->unit, site->insn, first) ||
+			!stage_object_at(s->unit, site->insn, &place) || !stage_same_base(&place, &ours))
+			continue;
+		more.parity = insn_source(vs->fn, &vs->fn->insns[site->insn], 1);
+		if (!cfg_dominates(cfg, site->block, head) || !insn_has(&vs->fn->insns[site->insn], MOD_parity) ||
+			!stage_object_number(vs, &place, &ours, &more.stage, &unused) ||
+			(more.stage.node == NONE && more.stage.lo != more.stage.hi) ||
+			!stage_wait_over(s, site->insn, first) || !add_visit(s, visits, &more)) {
+			visits->n = 0;
+			return;
+		}
+	}
+}
+
 /* The stage of a visit in this round, and its parity. */
 static bool visit(struct rounds_of *r, const struct visit *v, int64_t *stage, uint64_t *parity)
 {
@@ -301,33 +331,44 @@ static bool is_first(const struct rounds_of *r)
 	return true;
 }
 
-/* Gone through twice, unless something counts on and on. */
-static bool alternates(struct rounds_of *r, const struct visits *visits)
+enum visited { VISITED_ANEW, VISITED_IN_VAIN, VISITED_UNKNOWN };
+
+/* `last': by stage, 1 + the parity that was waited for last; in vain: the wait that is asked about is for the same one. */
+static enum visited go_to(struct rounds_of *r, const struct visits *visits, uint32_t ours, uint8_t *last)
 {
-	uint32_t ours = visits->ours, times = 0;
-	struct last {
-		uint32_t insn;
-		uint8_t parity; /* 1 + it */
-	} *last = ARENA_NEW(r->vs->arena, struct last, NUMBERS_MOST);
+	r->fresh = false;
+	for (uint32_t i = 0; i < visits->n; i++) {
+		const struct visit *v = &visits->v[i];
+		uint64_t parity = 0;
+		int64_t stage = 0;
 
+		if (!visit(r, v, &stage, &parity))
+			return VISITED_UNKNOWN;
+		stage += NUMBERS_MOST / 2;
+		if (r->fresh || stage < 0 || stage >= NUMBERS_MOST)
+			continue;
+		if (last[stage] == 1 + (parity & 1) && v->insn == ours)
+			return VISITED_IN_VAIN;
+		last[stage] = 1 + (parity & 1);
+	}
+	return VISITED_ANEW;
+}
+
+/* Gone through twice, unless something counts on and on. */
+static bool alternates(struct rounds_of *r, const struct visits *before, const struct visits *visits)
+{
+	uint32_t times = 0;
+	uint8_t *last = ARENA_NEW(r->vs->arena, uint8_t, NUMBERS_MOST);
+
+	if (go_to(r, before, NONE, last) == VISITED_UNKNOWN)
+		memset(last, 0, NUMBERS_MOST);
 	for (uint32_t k = 0; k < ROUNDS_MOST && times < 2; k++) {
-		r->fresh = false;
-		for (uint32_t i = 0; i < visits->n; i++) {
-			const struct visit *v = &visits->v[i];
-			uint64_t parity = 0;
-			int64_t stage = 0;
+		enum visited visited = go_to(r, visits, visits->ours, last);
 
-			if (!visit(r, v, &stage, &parity))
-				return true;
-			stage += NUMBERS_MOST / 2;
-			if (r->fresh || stage < 0 || stage >= NUMBERS_MOST)
-				continue;
-			struct last *before = &last[stage];
-
-			if (before->parity == 1 + (parity & 1) && v->insn == ours)
-				return false;
-			*before = (struct last){v->insn, 1 + (parity & 1)};
-		}
+		if (visited != VISITED_ANEW)
+			return visited == VISITED_UNKNOWN;
+		if (r->fresh && r->guessed) /* how the loop goes on from what was before it is not known */
+			memset(last, 0, NUMBERS_MOST);
 		if (!next_round(r))
 			return true;
 		times += !r->fresh && is_first(r);
@@ -357,7 +398,7 @@ static bool find_alternates(const struct flow_setup *s, uint32_t wait, uint32_t 
 	const struct insn *at = &vs->fn->insns[wait];
 	const struct operand *phase = insn_source(vs->fn, at, 1);
 	uint32_t node = trips_plain_node(vs, phase);
-	struct visits visits = {.n = 0};
+	struct visits visits = {.n = 0}, before = {.n = 0};
 	struct rounds_of r = {.vs = vs, .head = head};
 	bool parity = insn_has(at, MOD_parity);
 
@@ -370,8 +411,9 @@ static bool find_alternates(const struct flow_setup *s, uint32_t wait, uint32_t 
 	if (!parity) /* the state that an arrive gave, in this round */
 		return !stays(vs, node, r.head);
 	r.given = (struct thread_given){phi_holds, &r};
+	find_visits_before(s, wait, r.head, &before);
 	if (find_visits(s, wait, r.head, &visits))
-		return alternates(&r, &visits);
+		return alternates(&r, &before, &visits);
 	return !stays(vs, node, r.head); /* in whatever order, the same phase for all stages */
 }
 

@@ -114,6 +114,13 @@ bool stage_wait_refused(const struct flow_setup *s, uint32_t wait, uint32_t insn
 	return has_said(&w, wait, insn, 0);
 }
 
+bool stage_wait_over(const struct flow_setup *s, uint32_t wait, uint32_t insn)
+{
+	const struct waits w = {s, {wait}, 1};
+
+	return has_said(&w, wait, insn, 1);
+}
+
 bool stage_wait_before(const struct flow_setup *s, uint32_t insn, struct stage_place *object, uint32_t *wait)
 {
 	const struct cfg *cfg = &s->unit->cfg;
@@ -165,33 +172,47 @@ static bool goes_on(
 	return true;
 }
 
-bool stage_wait_renewed(const struct flow_setup *s, uint32_t wait, uint32_t insn)
+/* A walk from behind instructions on. */
+struct renewal {
+	struct waits waits;
+	uint32_t insn;
+	uint8_t *seen;	/* by block: bit 0: come to with nothing acquired, bit 1: with something */
+	uint32_t *todo, n;
+	bool again; /* the instruction is come to with something acquired */
+};
+
+static void walk_block(struct renewal *r, uint32_t block, uint32_t from, bool acquired)
+{
+	const struct block *b = &r->waits.s->unit->cfg.blocks[block];
+
+	if (!goes_on(&r->waits, from, b->first + b->count, r->insn, &acquired, &r->again))
+		return;
+	for (uint32_t k = 0; k < b->succ.n; k++) {
+		if (r->seen[b->succ.v[k]] & (1 << acquired))
+			continue;
+		r->seen[b->succ.v[k]] |= (uint8_t)(1 << acquired);
+		r->todo[r->n++] = b->succ.v[k] * 2 + acquired;
+	}
+}
+
+bool stage_wait_renewed(const struct flow_setup *s, uint32_t wait, struct ids behind, uint32_t insn)
 {
 	const struct cfg *cfg = &s->unit->cfg;
-	struct waits w = {.s = s};
 	struct stage_place object;
-	uint8_t *seen = ARENA_NEW(s->unit->arena, uint8_t, cfg->n); /* by block: bit 0: nothing acquired, bit 1: something */
-	uint32_t *todo = ARENA_NEW(s->unit->arena, uint32_t, 2 * cfg->n + 1), n = 0;
-	bool again = false;
+	struct renewal r = {.waits = {.s = s},
+		.insn = insn,
+		.seen = ARENA_NEW(s->unit->arena, uint8_t, cfg->n),
+		.todo = ARENA_NEW(s->unit->arena, uint32_t, 2 * cfg->n + 1)};
 
 	if (!stage_object_at(s->unit, wait, &object))
 		return false;
-	find_waits(&w, wait, &object);
-	for (uint32_t block = cfg->block_of[insn], from = insn + 1, acquired = 0;;) {
-		const struct block *b = &cfg->blocks[block];
-		bool heard = acquired;
+	find_waits(&r.waits, wait, &object);
+	for (uint32_t k = 0; k < behind.n; k++)
+		walk_block(&r, cfg->block_of[behind.v[k]], behind.v[k] + 1, false);
+	while (r.n && !r.again) {
+		uint32_t next = r.todo[--r.n];
 
-		if (goes_on(&w, from, b->first + b->count, insn, &heard, &again))
-			for (uint32_t k = 0; k < b->succ.n; k++) {
-				if (seen[b->succ.v[k]] & (1 << heard))
-					continue;
-				seen[b->succ.v[k]] |= (uint8_t)(1 << heard);
-				todo[n++] = b->succ.v[k] * 2 + heard;
-			}
-		if (!n || again)
-			return !again;
-		block = todo[--n] / 2;
-		acquired = todo[n] & 1;
-		from = cfg->blocks[block].first;
+		walk_block(&r, next / 2, cfg->blocks[next / 2].first, next & 1);
 	}
+	return !r.again;
 }
