@@ -5,6 +5,7 @@
  * written by the kernel (ISA 9.7.13.4, fence.proxy.tensormap).
  */
 #include "analysis/checks.h"
+#include "analysis/map_box.h"
 #include "base/rules.h"
 
 /* ---- mbarrier-init-unfenced ---- */
@@ -150,6 +151,18 @@ static bool writes_map(const struct unit *unit, uint32_t insn, uint8_t *operand,
 	return false;
 }
 
+/* In a thread both always are one address. */
+static bool same_register(const struct unit *unit, uint32_t insn_a, const struct operand *a, uint32_t insn_b,
+	const struct operand *b)
+{
+	uint32_t number;
+
+	if (!a || !b || a->kind != OPERAND_MEM || b->kind != OPERAND_MEM)
+		return false;
+	number = map_place_number(unit->values, insn_a, a);
+	return number == map_place_number(unit->values, insn_b, b) && value_number_invariant(unit->values, number);
+}
+
 /* 1: the same map, 0: another one, -1: not known. */
 static int same_map(const struct unit *unit, uint32_t insn_a, const struct operand *a,
 	uint32_t insn_b, const struct operand *b)
@@ -217,6 +230,8 @@ static bool uses_written(const struct unit *unit, uint32_t site, const struct ma
 	if (!used_map(unit, insn, &map))
 		return false;
 	*same = same_map(unit, site, search->written, insn, map);
+	if (*same < 0 && !search->certain_only && same_register(unit, site, search->written, insn, map))
+		*same = 1;
 	return *same > 0 || (*same < 0 && !search->certain_only);
 }
 
@@ -256,21 +271,43 @@ static struct ids find_uses(const struct check_list *list)
 	return (struct ids){uses, n};
 }
 
-/* Kernels with several maps acquire under flags that no walk sees through: there only a map that is
- * certainly the same counts. */
-static bool acquires_maps(const struct unit *unit)
+struct map_fences {
+	uint32_t *acquires, n;
+	bool releases;
+};
+
+static struct map_fences find_map_fences(const struct unit *unit)
 {
-	for (uint32_t k = 0; k < unit->cfg.active.n; k++)
-		if (unit->effects[unit->cfg.active.v[k]]->fence == FENCE_TENSORMAP_ACQUIRE)
-			return true;
-	return false;
+	struct map_fences f = {.n = 0};
+	uint32_t cap = 0;
+
+	for (uint32_t k = 0; k < unit->cfg.active.n; k++) {
+		uint32_t i = unit->cfg.active.v[k];
+
+		f.releases |= unit->effects[i]->fence == FENCE_TENSORMAP_RELEASE;
+		if (unit->effects[i]->fence == FENCE_TENSORMAP_ACQUIRE)
+			ARENA_PUSH(unit->arena, f.acquires, f.n, cap, i);
+	}
+	return f;
+}
+
+/* Kernels with several maps release and acquire under flags that no walk sees through: where something may do so for
+ * what the site writes, only a map that is certainly the same counts. */
+static bool may_be_settled(const struct unit *unit, const struct map_fences *f, uint32_t site, uint8_t state)
+{
+	bool acquired = false;
+
+	for (uint32_t k = 0; k < f->n && !acquired; k++)
+		acquired = !acquires_other(unit, site, f->acquires[k]);
+	return acquired && (f->releases || state == MAP_RELEASED);
 }
 
 void check_tensormaps(struct check_list *list)
 {
 	struct unit *unit = list->unit;
-	bool certain_only = acquires_maps(unit), asked = false;
+	bool asked = false;
 	struct ids uses = {NULL, 0};
+	struct map_fences fences = {.n = 0};
 
 	for (uint32_t n = 0; n < list->defs.nnotable; n++) {
 		uint32_t i = list->defs.notable[n];
@@ -278,8 +315,10 @@ void check_tensormaps(struct check_list *list)
 
 		if (unit->cfg.block_of[i] == NONE || !writes_map(unit, i, &operand, &start))
 			continue;
-		if (!asked)
+		if (!asked) {
 			uses = find_uses(list);
+			fences = find_map_fences(unit);
+		}
 		asked = true;
 		struct check_walk w = {.unit = unit,
 			.defs = &list->defs,
@@ -290,7 +329,7 @@ void check_tensormaps(struct check_list *list)
 		struct map_search search = {
 			.written = insn_operand(unit->fn, &unit->fn->insns[i], operand),
 			.found = {NONE, 0},
-			.certain_only = certain_only};
+			.certain_only = may_be_settled(unit, &fences, i, start)};
 
 		if (!is_used(list, uses, i, &search))
 			continue;
