@@ -149,6 +149,27 @@ static bool same_threads(const struct check_walk *w, uint32_t insn)
 	return picks;
 }
 
+static const struct operand *address_of(const struct unit *unit, uint32_t access)
+{
+	const struct access *a = &unit->accesses.v[access];
+	uint8_t operand = unit->effects[a->insn]->touches[a->touch].operand;
+
+	return operand == UINT8_MAX ? NULL : insn_operand(unit->fn, &unit->fn->insns[a->insn], operand);
+}
+
+/* In one thread both begin at one address, in each round. */
+static bool begin_together(const struct unit *unit, uint32_t a, uint32_t b)
+{
+	const struct operand *x = address_of(unit, a), *y = address_of(unit, b);
+
+	if (!x || !y || x->kind != OPERAND_MEM || y->kind != OPERAND_MEM)
+		return false;
+	uint32_t number = value_number(unit->values, unit->accesses.v[a].insn, x);
+
+	return number == value_number(unit->values, unit->accesses.v[b].insn, y) &&
+	       value_number_invariant(unit->values, number);
+}
+
 /* Other threads than the one that writes have issued the store: where all do, a CTA of one thread has none. */
 static uint8_t confidence_of_others(const struct unit *unit, const struct bulk_search *all)
 {
@@ -172,7 +193,8 @@ static void try_write(struct check_walk *w, uint32_t access, uint8_t state, cons
 		access_overlap(unit->values, &unit->accesses, access, s->read, unit->options, NULL);
 
 	/* stages of one buffer overlap in some iteration: only certain bytes are worth a word */
-	if (!o.may || o.confidence != CONFIDENCE_PROVEN ||
+	if (!o.may ||
+		(o.confidence != CONFIDENCE_PROVEN && (waited || !begin_together(unit, access, s->read))) ||
 		(waited && !all->each && same_threads(w, insn)))
 		return;
 	s->write = insn;
