@@ -27,6 +27,7 @@ struct rounds_of {
 	uint32_t n, depth;
 	bool fresh;   /* a phi was asked for that had no number yet */
 	bool guessed; /* what one starts in is not known */
+	bool constant; /* nothing is asked of phis */
 	struct thread_given given;
 };
 
@@ -107,9 +108,9 @@ static bool phi_holds(void *data, uint32_t node, uint64_t *out)
 	struct rounds_of *r = data;
 	const struct node *n = &r->vs->ssa.nodes[node];
 
-	if (n->block == r->head)
+	if (n->block == r->head && !r->constant)
 		return phi_of_head(r, node, out);
-	if (!trips_in_loop(r->vs->cfg, n->block, r->head) || !r->depth)
+	if (r->constant || !trips_in_loop(r->vs->cfg, n->block, r->head) || !r->depth)
 		return false;
 	r->depth--;
 	uint32_t from = comes_from(r, n->block);
@@ -336,7 +337,6 @@ enum visited { VISITED_ANEW, VISITED_IN_VAIN, VISITED_UNKNOWN };
 /* `last': by stage, 1 + the parity that was waited for last; in vain: the wait that is asked about is for the same one. */
 static enum visited go_to(struct rounds_of *r, const struct visits *visits, uint32_t ours, uint8_t *last)
 {
-	r->fresh = false;
 	for (uint32_t i = 0; i < visits->n; i++) {
 		const struct visit *v = &visits->v[i];
 		uint64_t parity = 0;
@@ -354,22 +354,86 @@ static enum visited go_to(struct rounds_of *r, const struct visits *visits, uint
 	return VISITED_ANEW;
 }
 
-/* Gone through twice, unless something counts on and on. */
-static bool alternates(struct rounds_of *r, const struct visits *before, const struct visits *visits)
+/* The one branch that leads out of the loop; NONE: there are several, or others. */
+static uint32_t find_way_out(const struct rounds_of *r)
 {
-	uint32_t times = 0;
+	const struct cfg *cfg = r->vs->cfg;
+	uint32_t out = NONE;
+
+	for (uint32_t b = 0; b < cfg->n; b++) {
+		const struct block *at = &cfg->blocks[b];
+		bool leaves = at->exits;
+
+		for (uint32_t i = 0; i < at->succ.n; i++)
+			leaves |= !trips_in_loop(cfg, at->succ.v[i], r->head);
+		if (!leaves || !trips_in_loop(cfg, b, r->head))
+			continue;
+		if (out != NONE || at->succ.n != 2 || r->vs->fn->insns[at->first + at->count - 1].op != OP_bra)
+			return NONE;
+		out = b;
+	}
+	return out;
+}
+
+/* This round is known to be the last one. */
+static bool ends(struct rounds_of *r, uint32_t way_out)
+{
+	const struct cfg *cfg = r->vs->cfg;
+	uint64_t holds;
+
+	if (way_out == NONE)
+		return false;
+	uint32_t branch = cfg->blocks[way_out].first + cfg->blocks[way_out].count - 1;
+
+	return number(r, r->vs->ssa.guard_of[branch], &holds) &&
+	       !trips_in_loop(cfg,
+		       cfg->blocks[way_out].succ.v[(holds != 0) == r->vs->fn->insns[branch].guard_negated], r->head);
+}
+
+/* Whenever the loop is come to, it starts in the same constants. */
+static bool starts_alike(struct rounds_of *r)
+{
+	bool alike = true;
+	uint64_t v;
+
+	r->constant = true;
+	for (uint32_t k = 0; k < r->n; k++)
+		for (uint32_t way = 0; way < r->vs->cfg->blocks[r->head].pred.n; way++)
+			alike &= trips_is_back_edge(r->vs, r->head, way) ||
+				 (number(r, input_of(r, k, way), &v) && v == r->phis[k].first);
+	r->constant = false;
+	return alike;
+}
+
+/* The loop begins anew, in the next round of the one around it. */
+static bool begins_anew(struct rounds_of *r, uint32_t way_out)
+{
+	if (!ends(r, way_out) || r->fresh || !starts_alike(r))
+		return false;
+	for (uint32_t k = 0; k < r->n; k++)
+		r->phis[k].now = r->phis[k].first;
+	return true;
+}
+
+/* Gone through twice, unless something counts on and on. `again': a loop around it comes back to it with no other such
+ * waits. */
+static bool alternates(struct rounds_of *r, const struct visits *before, const struct visits *visits, bool again)
+{
+	uint32_t times = 0, way_out = again ? find_way_out(r) : NONE;
 	uint8_t *last = ARENA_NEW(r->vs->arena, uint8_t, NUMBERS_MOST);
 
 	if (go_to(r, before, NONE, last) == VISITED_UNKNOWN)
 		memset(last, 0, NUMBERS_MOST);
 	for (uint32_t k = 0; k < ROUNDS_MOST && times < 2; k++) {
+		r->fresh = false;
+		ends(r, way_out); /* asks for what that hangs on */
 		enum visited visited = go_to(r, visits, visits->ours, last);
 
 		if (visited != VISITED_ANEW)
 			return visited == VISITED_UNKNOWN;
 		if (r->fresh && r->guessed) /* how the loop goes on from what was before it is not known */
 			memset(last, 0, NUMBERS_MOST);
-		if (!next_round(r))
+		if (!begins_anew(r, way_out) && !next_round(r))
 			return true;
 		times += !r->fresh && is_first(r);
 	}
@@ -389,6 +453,26 @@ static bool alternates_once(const struct flow_setup *s, uint32_t wait)
 	for (uint32_t k = ours; k--;)
 		if (is_same_stage(&visits.v[k], &visits.v[ours]))
 			return !is_same_phase(s->unit->values, &visits.v[k], &visits.v[ours]);
+	return true;
+}
+
+/* The loop stands in another one, in which nobody else waits on such mbarriers. */
+static bool comes_back(const struct flow_setup *s, uint32_t wait, uint32_t head)
+{
+	const struct cfg *cfg = &s->unit->cfg;
+	uint32_t outer = cfg->blocks[head].outer_head;
+	struct stage_place ours, place;
+
+	if (outer == NONE || !stage_object_at(s->unit, wait, &ours))
+		return false;
+	for (uint32_t k = 0; k < s->handoffs.n; k++) {
+		const struct sync_site *site = &s->handoffs.sites[k];
+
+		if (site->kind == SYNC_MBAR_WAIT && trips_in_loop(cfg, site->block, outer) &&
+			!trips_in_loop(cfg, site->block, head) &&
+			(!stage_object_at(s->unit, site->insn, &place) || stage_same_base(&place, &ours)))
+			return false;
+	}
 	return true;
 }
 
@@ -413,7 +497,7 @@ static bool find_alternates(const struct flow_setup *s, uint32_t wait, uint32_t 
 	r.given = (struct thread_given){phi_holds, &r};
 	find_visits_before(s, wait, r.head, &before);
 	if (find_visits(s, wait, r.head, &visits))
-		return alternates(&r, &before, &visits);
+		return alternates(&r, &before, &visits, comes_back(s, wait, r.head));
 	return !stays(vs, node, r.head); /* in whatever order, the same phase for all stages */
 }
 
