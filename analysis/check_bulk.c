@@ -9,7 +9,10 @@
  * (phase << 4 | 15 - age), both parts joined by the larger: less done, younger.
  */
 #include "analysis/checks.h"
+#include "analysis/value_private.h"
 #include "base/rules.h"
+
+#define COPIES_MOST 8 /* of an address */
 
 enum phase { PHASE_GONE, PHASE_WAITED, PHASE_PARTLY, PHASE_COMMITTED, PHASE_ISSUED };
 
@@ -157,6 +160,31 @@ static const struct operand *address_of(const struct unit *unit, uint32_t access
 	return operand == UINT8_MAX ? NULL : insn_operand(unit->fn, &unit->fn->insns[a->insn], operand);
 }
 
+/* The number of the register that an address is a copy of, through cvta and other widths. */
+static uint32_t origin_of(const struct values *vs, uint32_t insn, const struct operand *o)
+{
+	const struct operand *reg = o->indexed ? NULL : operand_child(vs->fn, o, 0);
+
+	if (!reg || reg->kind != OPERAND_REG || reg->offset)
+		return value_number(vs, insn, o);
+	for (uint32_t k = 0; k < COPIES_MOST; k++) {
+		uint32_t node = reg->node;
+		bool made = node < vs->nsolved && vs->ssa.nodes[node].kind == NODE_DEF &&
+			    vs->ssa.nodes[node].previous == NONE;
+		const struct insn *def = made ? &vs->fn->insns[vs->ssa.nodes[node].insn] : NULL;
+		const struct operand *from = def ? insn_source(vs->fn, def, 0) : NULL;
+
+		if (!from || from->kind != OPERAND_REG || from->offset || from->negated || from->component ||
+			(def->op != OP_mov && def->op != OP_cvta && def->op != OP_cvt) ||
+			(def->op == OP_cvt && (insn_type(def, 0).is_float || insn_type(def, 1).is_float ||
+						      insn_type(def, 0).bits < 32 || insn_type(def, 1).bits < 32)))
+			break;
+		insn = vs->ssa.nodes[node].insn;
+		reg = from;
+	}
+	return value_number(vs, insn, reg);
+}
+
 /* In one thread both begin at one address, in each round. */
 static bool begin_together(const struct unit *unit, uint32_t a, uint32_t b)
 {
@@ -164,9 +192,9 @@ static bool begin_together(const struct unit *unit, uint32_t a, uint32_t b)
 
 	if (!x || !y || x->kind != OPERAND_MEM || y->kind != OPERAND_MEM)
 		return false;
-	uint32_t number = value_number(unit->values, unit->accesses.v[a].insn, x);
+	uint32_t number = origin_of(unit->values, unit->accesses.v[a].insn, x);
 
-	return number == value_number(unit->values, unit->accesses.v[b].insn, y) &&
+	return number == origin_of(unit->values, unit->accesses.v[b].insn, y) &&
 	       value_number_invariant(unit->values, number);
 }
 

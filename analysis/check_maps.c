@@ -5,7 +5,6 @@
  * written by the kernel (ISA 9.7.13.4, fence.proxy.tensormap).
  */
 #include "analysis/checks.h"
-#include "analysis/map_box.h"
 #include "base/rules.h"
 
 /* ---- mbarrier-init-unfenced ---- */
@@ -151,18 +150,6 @@ static bool writes_map(const struct unit *unit, uint32_t insn, uint8_t *operand,
 	return false;
 }
 
-/* In a thread both always are one address. */
-static bool same_register(const struct unit *unit, uint32_t insn_a, const struct operand *a, uint32_t insn_b,
-	const struct operand *b)
-{
-	uint32_t number;
-
-	if (!a || !b || a->kind != OPERAND_MEM || b->kind != OPERAND_MEM)
-		return false;
-	number = map_place_number(unit->values, insn_a, a);
-	return number == map_place_number(unit->values, insn_b, b) && value_number_invariant(unit->values, number);
-}
-
 /* 1: the same map, 0: another one, -1: not known. */
 static int same_map(const struct unit *unit, uint32_t insn_a, const struct operand *a,
 	uint32_t insn_b, const struct operand *b)
@@ -230,8 +217,6 @@ static bool uses_written(const struct unit *unit, uint32_t site, const struct ma
 	if (!used_map(unit, insn, &map))
 		return false;
 	*same = same_map(unit, site, search->written, insn, map);
-	if (*same < 0 && !search->certain_only && same_register(unit, site, search->written, insn, map))
-		*same = 1;
 	return *same > 0 || (*same < 0 && !search->certain_only);
 }
 

@@ -347,7 +347,8 @@ static const struct operand *before_cvta(const struct values *vs, const struct o
 	return insn_operand(vs->fn, def, 1);
 }
 
-uint32_t map_place_number(const struct values *vs, uint32_t insn, const struct operand *o)
+/* The value number of an address in brackets, whatever cvta it has come through. */
+static uint32_t place_number(const struct values *vs, uint32_t insn, const struct operand *o)
 {
 	const struct operand *next = o->indexed ? NULL : before_cvta(vs, operand_child(vs->fn, o, 0), &insn);
 
@@ -420,7 +421,7 @@ static bool reads_map(
 	const struct maps *m, uint32_t insn, const struct operand *map, uint8_t fields, struct box *box)
 {
 	struct access at = map_at(m->unit, insn, map, SPACE_GLOBAL);
-	uint32_t number = map_place_number(m->unit->values, insn, map);
+	uint32_t number = place_number(m->unit->values, insn, map);
 	bool certain = false;
 
 	for (uint32_t i = 0; i < m->nsites; i++) {
@@ -432,7 +433,7 @@ static bool reads_map(
 		if (!site->from || !knows_template(m, site) || (fields & ~site->box.fields))
 			return false;
 		widen(box, &site->box);
-		certain |= map_place_number(m->unit->values, site->insn, site->to) == number &&
+		certain |= place_number(m->unit->values, site->insn, site->to) == number &&
 			   runs_before(m->unit, site->insn, insn);
 	}
 	return certain && !other_writers(m, &at, bits_new(m->unit->arena, m->unit->fn->ninsns + 1), &box->assumptions);

@@ -6,5 +6,3 @@
 
 /* Lowers `bytes` of the tensor copies among unit->accesses where the box of the map is known. */
 void map_boxes_find(struct unit *);
-/* The value number of an address in brackets, whatever cvta it has come through. */
-uint32_t map_place_number(const struct values *, uint32_t insn, const struct operand *);

@@ -63,7 +63,6 @@ struct stage_ring { /* the mbarriers that a copy of it completes, and waits for;
 	struct stage_place full, empty;
 	uint32_t node; /* what the stage is numbered by; or NONE */
 	int64_t plus;
-	bool written; /* the stage is 0, which node + plus is whenever the access is to it */
 	bool first; /* the first copy waits for whoever makes the access: see stage_parity_starts, stage_needs_those_behind */
 	struct stage_parities *parities;
 	uint32_t assumptions; /* out */

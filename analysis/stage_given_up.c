@@ -108,7 +108,6 @@ static bool is_held(struct giving *g, uint32_t node, int64_t plus)
 	struct stage_ring ring = {.empty = g->copy->wait,
 		.node = node,
 		.plus = plus,
-		.written = g->copy->number.node == NONE,
 		.parities = &g->q->stages->parities};
 	const uint32_t insn = unit->accesses.v[g->copy->access].insn;
 

@@ -132,10 +132,6 @@ static struct stage_number number_of(const struct search *w, const struct point 
 		n.hi = ANY_NUMBER;
 		n.stride = 1;
 	}
-	if (w->ring->written) { /* whatever the register is made from */
-		n.lo = n.hi = -n.plus;
-		n.stride = 0;
-	}
 	return n;
 }
 
