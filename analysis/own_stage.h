@@ -36,6 +36,8 @@ bool stage_counts_all(const struct flow_setup *, uint32_t wait, uint32_t *assump
 struct bits own_stage_left(const struct flow_setup *, uint32_t access, uint32_t node, bool letter);
 /* stage_walk.c: the arrives on mbarriers that control can come to from an instruction. */
 struct bits own_stage_arrives_behind(const struct flow_setup *, uint32_t insn);
+/* stage_walk.c: the blocks from which control can come to a block. */
+struct bits stage_blocks_before(const struct unit *, uint32_t block);
 struct stage_parities { /* by site: the latest answer */
 	struct stage_parity {
 		bool asked, alternates, before_first;

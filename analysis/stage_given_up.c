@@ -195,6 +195,24 @@ static bool stages_given_up(struct giving *g)
 	return true;
 }
 
+static bool may_fill_same(const struct unit *unit, const struct copy *other, struct copy *copy)
+{
+	const struct access *accesses = unit->accesses.v;
+	int64_t apart = (int32_t)(other->at.sum.constant - copy->at.sum.constant);
+
+	if (other == copy)
+		return true;
+	if (stage_same_base(&other->at, &copy->at) && !other->at.sum.n && !copy->at.sum.n && apart &&
+		accesses[apart > 0 ? copy->access : other->access].bytes <= (uint64_t)(apart > 0 ? apart : -apart)) {
+		copy->assumptions |= other->assumptions;
+		return false;
+	}
+	struct overlap o = access_overlap(unit->values, &unit->accesses, other->access, copy->access, unit->options, NULL);
+
+	copy->assumptions |= o.may ? 0 : o.assumptions;
+	return o.may;
+}
+
 /* From each copy that may fill the same bytes, itself too, to it there is a wait. */
 static bool is_waited_for_anew(const struct own_stages *stages, struct copy *copy)
 {
@@ -202,17 +220,9 @@ static bool is_waited_for_anew(const struct own_stages *stages, struct copy *cop
 	const struct access *accesses = unit->accesses.v;
 	uint32_t *fills = ARENA_UNSET(unit->arena, uint32_t, stages->ncopies), n = 0;
 
-	for (uint32_t k = 0; k < stages->ncopies; k++) {
-		uint32_t other = stages->copies[k].access;
-		struct overlap o = {.may = true};
-
-		if (other != copy->access)
-			o = access_overlap(unit->values, &unit->accesses, other, copy->access, unit->options, NULL);
-		if (o.may)
-			fills[n++] = accesses[other].insn;
-		else
-			copy->assumptions |= o.assumptions;
-	}
+	for (uint32_t k = 0; k < stages->ncopies; k++)
+		if (may_fill_same(unit, &stages->copies[k], copy))
+			fills[n++] = accesses[stages->copies[k].access].insn;
 	return stage_wait_renewed(stages->setup, copy->wait_insn, (struct ids){fills, n}, accesses[copy->access].insn);
 }
 

@@ -284,16 +284,17 @@ static void find_visits_before(const struct flow_setup *s, uint32_t wait, uint32
 	const struct values *vs = s->unit->values;
 	const struct cfg *cfg = &s->unit->cfg;
 	uint32_t first = cfg->blocks[head].first, unused = 0;
+	struct bits in_front = stage_blocks_before(s->unit, head);
 	struct stage_place ours, place;
+	bool known = stage_object_at(s->unit, wait, &ours);
 
 	visits->ours = NONE;
-	for (uint32_t k = 0; k < s->handoffs.n && stage_object_at(s->unit, wait, &ours); k++) {
+	for (uint32_t k = 0; k < s->handoffs.n && known; k++) {
 		const struct sync_site *site = &s->handoffs.sites[k];
 		struct visit more = {.insn = site->insn};
 
 		if (site->kind != SYNC_MBAR_WAIT || trips_in_loop(cfg, site->block, head) ||
-			!stage_comes_to(s->unit, site->insn, first) ||
-			!stage_object_at(s->unit, site->insn, &place) || !stage_same_base(&place, &ours))
+			!bits_has(in_front, site->block) || !stage_object_at(s->unit, site->insn, &place) || !stage_same_base(&place, &ours))
 			continue;
 		more.parity = insn_source(vs->fn, &vs->fn->insns[site->insn], 1);
 		if (!cfg_dominates(cfg, site->block, head) || !insn_has(&vs->fn->insns[site->insn], MOD_parity) ||

@@ -113,3 +113,21 @@ struct bits own_stage_arrives_behind(const struct flow_setup *s, uint32_t insn)
 	}
 	return sites;
 }
+
+struct bits stage_blocks_before(const struct unit *unit, uint32_t block)
+{
+	const struct cfg *cfg = &unit->cfg;
+	uint32_t *todo = ARENA_NEW(unit->arena, uint32_t, cfg->n + 1), n = 0;
+	struct bits before = bits_new(unit->arena, cfg->n);
+
+	for (todo[n++] = block; n;) {
+		const struct ids pred = cfg->blocks[todo[--n]].pred;
+
+		for (uint32_t k = 0; k < pred.n; k++) {
+			if (!bits_has(before, pred.v[k]))
+				todo[n++] = pred.v[k];
+			bits_set(before, pred.v[k]);
+		}
+	}
+	return before;
+}
