@@ -217,14 +217,19 @@ static uint32_t element_of_kind(const struct insn *insn)
 		       : 0;
 }
 
-/* Bits 15 to 31 of the instruction descriptor: majorness, N, M, and K of 4-bit kinds (ISA
- * 9.7.16.4.2). */
+/* Bits 15 to 28 and 31 of the instruction descriptor: majorness, N, M, and K of 4-bit kinds (ISA
+ * 9.7.16.4.2). Those between are the number of A's scales, which goes by the round. */
+#define DESCRIPTOR_BITS UINT32_C(0x9fff8000)
+
 static bool instruction_descriptor(struct matrix_place at, const struct insn *insn, uint32_t *bits)
 {
 	const struct operand *o = insn_operand(at.fn, insn, insn_has(insn, MOD_sp) ? 4 : 3);
+	uint32_t open;
 
 	if (!o || (o->kind != OPERAND_REG && o->kind != OPERAND_IMM))
 		return false;
+	if (value_bits(at.values, o, bits, &open) && !(open & DESCRIPTOR_BITS))
+		return true;
 	struct value v = value_of(at.values, at.insn, o);
 
 	if (v.base != BASE_NUMBER || v.assumptions || v.lo < 0 || v.hi > UINT32_MAX ||

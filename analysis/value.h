@@ -62,6 +62,9 @@ struct value value_anywhere(const struct values *, uint32_t insn, const struct o
  * negative, as a number with a sign, is more than that has. ASSUME_NO_WRAP: one cut from 64 bits loses none. */
 bool value_shared_size(const struct values *, uint32_t insn, const struct operand *, int64_t *most,
 	uint32_t *assumptions);
+/* Of an operand of 32 bits: which bits are ones, and which may be ones or zeros; the others are zeros. False:
+ * that rests on assumptions. */
+bool value_bits(const struct values *, const struct operand *, uint32_t *set, uint32_t *open);
 bool value_descriptor(const struct values *, const struct value *, struct descriptor *);
 /* A number equal for two operands only if they certainly hold the same value whenever both are
  * current (hash-consed expression of SSA definitions; elect.sync with equal mask is equal). Never NONE. */

@@ -166,6 +166,33 @@ static uint64_t possible_bits(const struct values *vs, const struct operand *o, 
 	}
 }
 
+bool value_bits(const struct values *vs, const struct operand *o, uint32_t *set, uint32_t *open)
+{
+	uint32_t node = trips_plain_node(vs, o), assumptions = 0;
+	int64_t c = 0;
+
+	*set = 0;
+	*open = UINT32_MAX;
+	if (vs->unsolved)
+		return false;
+	if (trips_constant_of(vs, o, &c)) {
+		*set = (uint32_t)(uint64_t)c;
+		*open = 0;
+		return true;
+	}
+	const struct node *n = node == NONE ? NULL : &vs->ssa.nodes[node];
+	const struct insn *insn =
+		n && n->kind == NODE_DEF && n->previous == NONE ? &vs->fn->insns[n->insn] : NULL;
+
+	if (insn && insn->op == OP_or && insn_type(insn, 0).bits == 32 && node_bits(vs, node) == 32 &&
+		trips_constant_of(vs, insn_source(vs->fn, insn, 1), &c)) {
+		*set = (uint32_t)(uint64_t)c;
+		o = insn_source(vs->fn, insn, 0);
+	}
+	*open = (uint32_t)possible_bits(vs, o, 32, 6, &assumptions) & ~*set;
+	return !assumptions;
+}
+
 bool value_fields_apart(
 	const struct values *vs, const struct insn *insn, uint32_t bits, uint32_t *assumptions)
 {
