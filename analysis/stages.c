@@ -535,13 +535,13 @@ static const struct stage_sum *kept_sum(const struct values *vs, uint32_t node)
 	static const struct stage_sum none;
 
 	if (!vs->sums)
-		m->sums = ARENA_NEW(vs->arena, const struct stage_sum *, vs->nsolved + 1);
+		m->sums = ARENA_NEW(&m->caches, const struct stage_sum *, vs->nsolved + 1);
 	if (!vs->sums[node]) {
 		struct stage_sum sum = {.part = NONE};
 		bool is_sum = add_node(vs, &sum, node, 1, SUM_DEPTH);
 
-		vs->sums[node] = is_sum ? memcpy(arena_alloc_unset(vs->arena, size_of(&sum)), &sum,
-						 size_of(&sum))
+		vs->sums[node] = is_sum ? memcpy(arena_alloc_unset(&m->caches, size_of(&sum)), &sum,
+						  size_of(&sum))
 					: &none;
 	}
 	return vs->sums[node] == &none ? NULL : vs->sums[node];

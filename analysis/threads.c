@@ -345,10 +345,11 @@ struct kept_number { /* of a node in a thread */
 
 struct kept_numbers {
 	struct thread_set asked;
-	bool same;	/* for all threads, as v[0] has it */
+	bool same;	/* for all threads, as `all` has it */
 	uint32_t warps; /* for all threads of these, as their first one has it */
 	uint32_t most;	/* threads before this one */
-	struct kept_number v[];
+	struct kept_number all;
+	struct kept_number *v[]; /* by warp: of its threads, or of its first one alone; or NULL */
 };
 
 /* NULL: too many are kept already. */
@@ -358,36 +359,44 @@ static struct kept_numbers *kept_of(const struct values *vs, uint32_t node)
 	bool exact;
 
 	if (!m->thread_numbers)
-		m->thread_numbers = ARENA_NEW(m->arena, struct kept_numbers *, m->nsolved);
+		m->thread_numbers = ARENA_NEW(&m->caches, struct kept_numbers *, m->nsolved);
 	uint32_t most = (threads_most(vs, &exact) + 31) & ~UINT32_C(31);
 
 	if (m->thread_numbers[node] || m->nthread_numbers + most > KEPT_MOST)
 		return m->thread_numbers[node];
 	m->nthread_numbers += most;
 	struct kept_numbers *kept =
-		arena_alloc_unset(m->arena, sizeof(*kept) + most * sizeof(struct kept_number));
+		arena_alloc(&m->caches, sizeof(*kept) + most / 32 * sizeof(*kept->v));
 
-	*kept = (struct kept_numbers){.most = most};
+	kept->most = most;
 	return m->thread_numbers[node] = kept;
 }
 
 static struct kept_number *number_at(struct kept_numbers *kept, uint32_t tid)
 {
-	return &kept->v[kept->same ? 0 : kept->warps >> tid / 32 & 1 ? tid & ~UINT32_C(31) : tid];
+	return kept->same ? &kept->all
+			  : &kept->v[tid / 32][kept->warps >> tid / 32 & 1 ? 0 : tid % 32];
 }
 
-static void keep_number(struct kept_numbers *kept, uint32_t tid, struct kept_number number)
+static void keep_number(struct look *l, struct kept_numbers *kept, struct kept_number number)
 {
+	struct arena *arena = &((struct values *)(uintptr_t)l->vs)->caches;
+	struct kept_number **warp = &kept->v[l->tid / 32];
+
 	if (!number.differs) {
 		kept->same = true;
 		memset(&kept->asked, 0xff, sizeof(kept->asked));
 	} else if (!number.lanes) {
-		kept->warps |= UINT32_C(1) << tid / 32;
-		kept->asked.w[tid / 64] |= UINT64_C(0xffffffff) << (tid & 32);
+		kept->warps |= UINT32_C(1) << l->tid / 32;
+		kept->asked.w[l->tid / 64] |= UINT64_C(0xffffffff) << (l->tid & 32);
+		if (!*warp)
+			*warp = ARENA_UNSET(arena, struct kept_number, 1);
 	} else {
-		thread_set_add(&kept->asked, tid);
+		thread_set_add(&kept->asked, l->tid);
+		if (!*warp)
+			*warp = ARENA_UNSET(arena, struct kept_number, 32);
 	}
-	*number_at(kept, tid) = number;
+	*number_at(kept, l->tid) = number;
 }
 
 static bool compute_node(struct look *, uint32_t node, uint64_t *);
@@ -426,7 +435,7 @@ static bool kept_node(struct look *l, struct kept_numbers *kept, uint32_t node, 
 	number.differs = l->differs;
 	number.lanes = l->lanes;
 	if (l->fuel) /* else it was cut short, perhaps */
-		keep_number(kept, l->tid, number);
+		keep_number(l, kept, number);
 	return number.known;
 }
 

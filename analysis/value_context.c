@@ -63,6 +63,9 @@ void context_rest(struct values *vs)
 	vs->ncontexts = 0;
 	vs->implied = NULL;
 	vs->places = NULL;
+	vs->sums = NULL;
+	vs->thread_numbers = NULL;
+	vs->nthread_numbers = 0;
 	memset(vs->linears, 0, sizeof(vs->linears));
 	memset(vs->linear_nodes, 0, sizeof(vs->linear_nodes));
 }

@@ -108,7 +108,8 @@ struct values {
 	const struct cfg *cfg;
 	const struct analysis_options *options;
 	struct arena *arena;
-	struct arena caches; /* what value_rest() gives back: what holds in blocks and at places, and what follows */
+	struct arena caches; /* what value_rest() gives back: what holds in blocks and at places, and what follows;
+				sums of nodes, and their numbers in threads */
 	struct budget *budget;
 	bool is_entry;
 	bool flat;	     /* only %tid.x is read */
