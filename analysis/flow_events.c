@@ -524,7 +524,9 @@ struct flow_setup *flow_prepare(struct unit *unit)
 	s->unit = unit;
 	s->arena = unit->arena;
 	handoff_pair(unit, &s->handoffs);
+	value_forget(unit->values);
 	facts_collect(unit, s->handoffs.any_cross, &s->facts);
+	value_forget(unit->values);
 	s->too_large = s->facts.too_many;
 	s->trivial = !s->facts.n;
 	if (s->trivial)
@@ -537,6 +539,7 @@ struct flow_setup *flow_prepare(struct unit *unit)
 	leaders_find(unit, &s->handoffs, NULL, NULL, &s->leaders);
 	if (fits(s)) {
 		prepare_sets(s);
+		value_forget(unit->values);
 		find_makers(s);
 		s->stages = own_stages_find(s);
 	}

@@ -51,7 +51,10 @@ struct values;
 /* Solves for all registers on which an address, size, descriptor, barrier id, count, or branch predicate depends. */
 struct values *values_solve(const struct function *, const struct cfg *, const struct analysis_options *,
 	struct arena *, struct budget *, uint32_t *assumptions_used);
-/* Gives back what questions make again where they need it: for when there will be few of them. */
+/* Gives back what questions have left to be answered faster, and make again where they need it: for when others
+ * are asked from here on. */
+void value_forget(struct values *);
+/* The same, with the uses and definitions of registers: for when there will be few questions. */
 void value_rest(struct values *);
 /* The value of an operand as used by an instruction (REG, IMM, SYMBOL, MEM: the address with its offset). */
 struct value value_of(const struct values *, uint32_t insn, const struct operand *);

@@ -577,8 +577,13 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	return vs;
 }
 
-void value_rest(struct values *vs)
+void value_forget(struct values *vs)
 {
 	context_rest(vs);
+}
+
+void value_rest(struct values *vs)
+{
+	value_forget(vs);
 	ssa_drop_index(&vs->ssa);
 }
