@@ -65,7 +65,7 @@ static void note_unknown(struct unit *unit)
 		if (!effect->known && effect->may_touch_memory && unit->cfg.block_of[k] != NONE)
 			unit_note(unit, k,
 				join(unit->arena, "unknown instruction ",
-					text_of(unit, unit->fn->insns[k].opcode_at)));
+					text_of(unit, insn_opcode_at(unit->fn, &unit->fn->insns[k]))));
 	}
 }
 

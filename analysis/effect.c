@@ -231,9 +231,10 @@ static void apply_form(const struct function *fn, const struct insn *insn, const
 static bool text_has(const struct function *fn, const struct insn *insn, const char *word)
 {
 	const struct source *source = fn->module->source;
+	struct span at = insn_opcode_at(fn, insn);
 	size_t n = strlen(word);
 
-	for (uint32_t i = insn->opcode_at.begin; source && i + n <= insn->opcode_at.end; i++)
+	for (uint32_t i = at.begin; source && i + n <= at.end; i++)
 		if (!memcmp(source->text + i, word, n))
 			return true;
 	return false;

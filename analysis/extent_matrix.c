@@ -24,8 +24,9 @@ struct swizzle {
 
 static struct slice opcode_slice(const struct function *fn, const struct insn *insn)
 {
-	return (struct slice){fn->module->source->text + insn->opcode_at.begin,
-		insn->opcode_at.end - insn->opcode_at.begin};
+	struct span at = insn_opcode_at(fn, insn);
+
+	return (struct slice){fn->module->source->text + at.begin, at.end - at.begin};
 }
 
 /* The M, N, K of a modifier .m64n128k16. */

@@ -46,9 +46,9 @@ struct place place_of(const struct function *fn, uint32_t insn, struct arena *ke
 	if (insn == NONE)
 		return place;
 	place.at = fn->insns[insn].at;
-	place.opcode = fn->insns[insn].opcode_at;
+	place.opcode = insn_opcode_at(fn, &fn->insns[insn]);
 	place.kernel_function = insn_origin(fn, &fn->insns[insn]);
-	uint32_t loc = fn->insns[insn].loc;
+	uint32_t loc = insn_loc(fn, &fn->insns[insn]);
 
 	if (loc == NONE)
 		return place;

@@ -101,7 +101,7 @@ static uint32_t *number_rows(struct unit *unit)
 
 static uint32_t opcode_hash(const struct unit *unit, uint32_t insn)
 {
-	struct span at = unit->fn->insns[insn].opcode_at;
+	struct span at = insn_opcode_at(unit->fn, &unit->fn->insns[insn]);
 	uint32_t hash = 2166136261u;
 
 	for (uint32_t i = at.begin; i < at.end; i++)

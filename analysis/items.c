@@ -267,16 +267,17 @@ void items_collect(struct items *items)
 
 /* ---- their instructions ---- */
 
-static int by_opcode(const void *x, const void *y, void *items)
-{
-	const struct function *fn = ((const struct items *)items)->view->unit->fn;
-	const struct span *a = &fn->insns[*(const uint32_t *)x].opcode_at,
-			  *b = &fn->insns[*(const uint32_t *)y].opcode_at;
-	uint32_t n = a->end - a->begin, m = b->end - b->begin;
-	const char *text = fn->module->source->text;
-	int order = memcmp(text + a->begin, text + b->begin, n < m ? n : m);
+struct worded { /* an instruction and its opcode's text */
+	struct slice opcode;
+	uint32_t insn;
+};
 
-	return order ? order : (n > m) - (n < m);
+static int by_opcode(const void *x, const void *y)
+{
+	struct slice a = ((const struct worded *)x)->opcode, b = ((const struct worded *)y)->opcode;
+	int order = memcmp(a.text, b.text, a.size < b.size ? a.size : b.size);
+
+	return order ? order : (a.size > b.size) - (a.size < b.size);
 }
 
 /* The instructions that items name, each once; `number` of each is 1 + its place in the list. */
@@ -301,17 +302,22 @@ static struct ids list_insns(const struct items *items, uint32_t *number)
 /* By number of the instruction: the order of its opcode's text. */
 static const uint32_t *rank_opcodes(struct items *items, struct ids named, const uint32_t *number)
 {
+	const struct function *fn = items->view->unit->fn;
 	struct arena *arena = items->view->unit->arena;
-	uint32_t *v = ARENA_UNSET(arena, uint32_t, named.n + 1);
+	struct worded *v = ARENA_UNSET(arena, struct worded, named.n + 1);
 	uint32_t *rank = ARENA_NEW(arena, uint32_t, named.n + 1);
 
-	if (!named.n)
-		return rank;
-	memcpy(v, named.v, sizeof(*v) * named.n);
-	qsort_r(v, named.n, sizeof(*v), by_opcode, items);
+	for (uint32_t i = 0; i < named.n; i++) {
+		struct span at = insn_opcode_at(fn, &fn->insns[named.v[i]]);
+
+		v[i] = (struct worded){{fn->module->source->text + at.begin, at.end - at.begin}, named.v[i]};
+	}
+	if (named.n)
+		qsort(v, named.n, sizeof(*v), by_opcode);
 	for (uint32_t i = 1; i < named.n; i++)
-		rank[number[v[i]]] =
-			rank[number[v[i - 1]]] + (by_opcode(&v[i - 1], &v[i], items) != 0);
+		rank[number[v[i].insn]] =
+			rank[number[v[i - 1].insn]] + (by_opcode(&v[i - 1], &v[i]) != 0);
+	ARENA_GIVE_BACK(arena, v, named.n + 1);
 	return rank;
 }
 

@@ -277,16 +277,12 @@ static struct insn final_return(const struct function *body)
 	uint32_t end = body->end_at.begin;
 
 	return (struct insn){.at = {end, end},
-		.opcode_at = {end, end},
 		.op = OP_ret,
-		.guard = NONE,
-		.loc = NONE};
+		.guard = NONE};
 }
 
 static void copy_insns(struct linker *l, const struct function *body, const struct offsets *at)
 {
-	uint32_t locs_at = reached_of(l, body->index)->locs_at;
-
 	for (uint32_t i = 0; i <= body->ninsns; i++) {
 		struct insn insn = i < body->ninsns ? body->insns[i] : final_return(body);
 		uint32_t at_text = i < body->ninsns ? insn_insert_at(body, i) : insn.at.begin;
@@ -296,8 +292,6 @@ static void copy_insns(struct linker *l, const struct function *body, const stru
 		insn.context = (l->ncopies - 1) & INT32_MAX;
 		if (insn.guard != NONE)
 			insn.guard += at->regs;
-		if (insn.loc != NONE)
-			insn.loc += locs_at;
 		if (insn.op == OP_call)
 			link_call_parts(l->fn, &insn, &p);
 		struct operand arguments = p.arguments ? *p.arguments : (struct operand){0};
@@ -533,6 +527,16 @@ static const uint32_t *origins_of(const struct linker *l)
 	return origins;
 }
 
+static const struct loc_part *loc_parts_of(struct linker *l)
+{
+	struct loc_part *parts = ARENA_UNSET(l->arena, struct loc_part, l->ncopies);
+
+	for (uint32_t k = 0; k < l->ncopies; k++)
+		parts[k] = (struct loc_part){
+			reached_of(l, l->copies[k].function)->locs_at, l->copies[k].body->nlocs};
+	return parts;
+}
+
 static void flatten(struct linker *l, const struct function *root)
 {
 	*l->fn = *root;
@@ -560,6 +564,7 @@ static void flatten(struct linker *l, const struct function *root)
 	if (l->failed)
 		return;
 	l->fn->origins = origins_of(l);
+	l->fn->loc_parts = loc_parts_of(l);
 	find_recursion(l);
 	write_calls(l);
 	struct link_graph graph = {.linked = l->out,

@@ -392,7 +392,7 @@ static bool same_code(const struct insn *a, const struct insn *b)
  * then. */
 static bool begins_with(const struct function *fn, const struct insn *insn, const char *word)
 {
-	return !memcmp(fn->module->source->text + insn->opcode_at.begin, word, strlen(word));
+	return !memcmp(fn->module->source->text + insn_opcode_at(fn, insn).begin, word, strlen(word));
 }
 
 /* A call stands in one piece with the stores of its arguments and the loads of its results

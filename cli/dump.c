@@ -31,9 +31,9 @@ static uint32_t line_of(const struct unit *unit, uint32_t insn)
 
 static void print_opcode(const struct unit *unit, uint32_t insn, FILE *out)
 {
-	const struct span *at = &unit->fn->insns[insn].opcode_at;
+	struct span at = insn_opcode_at(unit->fn, &unit->fn->insns[insn]);
 
-	fprintf(out, "%.*s", (int)(at->end - at->begin), unit->module->source->text + at->begin);
+	fprintf(out, "%.*s", (int)(at.end - at.begin), unit->module->source->text + at.begin);
 }
 
 static void dump_cfg(const struct unit *unit, FILE *out)

@@ -348,7 +348,7 @@ enum opcode build_op(const struct build *b)
 	return b->fn ? (enum opcode)b->opcodes[b->opcode].op : OP_UNKNOWN;
 }
 
-static const uint16_t *all_mods(struct build *b, const struct opcode_entry *entry, uint16_t *n)
+static const uint16_t *all_mods(struct build *b, const struct opcode_entry *entry, uint32_t *n)
 {
 	*n = entry->nmods;
 	if (!b->nextra)
@@ -358,7 +358,7 @@ static const uint16_t *all_mods(struct build *b, const struct opcode_entry *entr
 	if (entry->nmods)
 		memcpy(mods, entry->mods, entry->nmods * sizeof(*mods));
 	memcpy(mods + entry->nmods, b->extra, b->nextra * sizeof(*mods));
-	*n = (uint16_t)(entry->nmods + b->nextra);
+	*n = entry->nmods + b->nextra;
 	return mods;
 }
 
@@ -379,14 +379,16 @@ void build_instruction_of(struct build *b, struct span at, uint32_t noperands)
 {
 	const struct opcode_entry *entry = &b->opcodes[b->opcode];
 	struct insn insn = {.at = at,
-		.opcode_at = b->opcode_at,
 		.op = entry->op,
 		.guard = b->guarded ? guard_reg(b) : NONE,
-		.guard_negated = b->guarded && b->guard_negated,
-		.loc = b->loc};
+		.guard_negated = b->guarded && b->guard_negated};
+	uint32_t nmods;
 
-	insn.mods = all_mods(b, entry, &insn.nmods);
-	insn.count = noperands;
+	insn.mods = all_mods(b, entry, &nmods);
+	if (nmods > INSN_PARTS_MOST || noperands > INSN_PARTS_MOST)
+		build_error(b, at, "more than %d modifiers or operands", INSN_PARTS_MOST);
+	insn.nmods = (uint8_t)nmods;
+	insn.count = (uint8_t)noperands;
 	insn.first = b->fn->noperands - noperands;
 	if (entry->has_forms)
 		plain_form(&insn, &b->fn->operands[insn.first]);

@@ -265,7 +265,7 @@ void dump_insn(const struct function *fn, const struct insn *insn, FILE *out)
 		fputc(' ', out);
 	}
 	if (insn->op == OP_UNKNOWN) {
-		const char *word = fn->module->source->text + insn->opcode_at.begin;
+		const char *word = fn->module->source->text + insn_opcode_at(fn, insn).begin;
 
 		fprintf(out, "unknown:%.*s", (int)strcspn(word, ". \t\r\n\f/"), word);
 	} else {
@@ -335,9 +335,10 @@ void dump_function(const struct function *fn, FILE *out)
 		dump_before(fn, i, &label, out);
 		fprintf(out, "%4" PRIu32 " ", i);
 		dump_insn(fn, &fn->insns[i], out);
-		if (fn->insns[i].loc != NONE)
-			fprintf(out, " # %" PRIu32 ":%" PRIu32, fn->locs[fn->insns[i].loc].file,
-				fn->locs[fn->insns[i].loc].line);
+		uint32_t loc = insn_loc(fn, &fn->insns[i]);
+
+		if (loc != NONE)
+			fprintf(out, " # %" PRIu32 ":%" PRIu32, fn->locs[loc].file, fn->locs[loc].line);
 		fputc('\n', out);
 	}
 	dump_before(fn, fn->ninsns, &label, out);

@@ -107,19 +107,19 @@ struct operand {
 _Static_assert(sizeof(struct operand) == 16, "there are several to an instruction");
 
 struct insn {
-	struct span at;        /* from its guard (or opcode) to its `;` included */
-	struct span opcode_at; /* opcode with its modifiers */
-	uint16_t op;           /* enum opcode */
-	uint16_t nmods;
-	uint32_t guard;        /* register of @p, or NONE */
+	struct span at;        /* from its guard (or opcode) to its `;` included; empty: of none in the text */
 	const uint16_t *mods;  /* enum modifier, in order of the text */
-	uint32_t first, count; /* top-level operands: function->operands[first .. first+count) */
-	uint32_t loc;          /* index into function->locs of the .loc in force, or NONE */
+	uint16_t op;           /* enum opcode */
+	uint8_t nmods, count;  /* INSN_PARTS_MOST at the most */
+	uint32_t guard;        /* register of @p, or NONE */
+	uint32_t first;        /* top-level operands: function->operands[first .. first+count) */
 	uint32_t context : 31; /* call context number; 0: the root itself */
 	bool guard_negated : 1; /* @!p */
 };
 
-_Static_assert(sizeof(struct insn) == 48, "there are as many as instructions");
+#define INSN_PARTS_MOST UINT8_MAX
+
+_Static_assert(sizeof(struct insn) == 32, "there are as many as instructions");
 
 struct reg {
 	uint32_t name;  /* name id; one of a range `%r<4>`: of `%r` */
@@ -173,6 +173,10 @@ struct loc { /* .loc file line column {, function_name .., inlined_at file line 
 	struct span at;
 };
 
+struct loc_part { /* of function->locs, those of one body */
+	uint32_t first, n;
+};
+
 struct pragma {
 	uint32_t before; /* instruction index */
 	struct span at;
@@ -223,7 +227,8 @@ struct function { /* one body, parsed; freed after use */
 	struct symbol *symbols; uint32_t nsymbols; /* parameters, returns, locals: id - module->nsymbols */
 	struct label *labels; uint32_t nlabels;
 	struct table *tables; uint32_t ntables;
-	struct loc *locs; uint32_t nlocs;
+	struct loc *locs; uint32_t nlocs; /* of each body in order of the text */
+	const struct loc_part *loc_parts; /* by call context; NULL: all are of `index` */
 	struct pragma *pragmas; uint32_t npragmas;
 	struct hint *hints; uint32_t nhints;
 	uint32_t first_param, nparams, first_return, nreturns; /* symbol ids */
@@ -286,6 +291,11 @@ static inline uint32_t insn_origin(const struct function *fn, const struct insn 
 {
 	return fn->origins ? fn->origins[insn->context] : fn->index;
 }
+
+/* The opcode with its modifiers, in the text. */
+struct span insn_opcode_at(const struct function *, const struct insn *);
+/* Index into function->locs of the .loc in force, or NONE. */
+uint32_t insn_loc(const struct function *, const struct insn *);
 
 /* Top-level operand i of an instruction, or NULL. */
 static inline const struct operand *insn_operand(

@@ -26,7 +26,7 @@ static char *dump_body(const struct function *fn)
 	dump_function(fn, out);
 	for (uint32_t i = 0; i < fn->ninsns; i++)
 		fprintf(out, "%u-%u %u-%u %u\n", fn->insns[i].at.begin, fn->insns[i].at.end,
-			fn->insns[i].opcode_at.begin, fn->insns[i].opcode_at.end,
+			insn_opcode_at(fn, &fn->insns[i]).begin, insn_opcode_at(fn, &fn->insns[i]).end,
 			insn_insert_at(fn, i));
 	for (uint32_t i = 0; i < fn->noperands; i++)
 		fprintf(out, "%u %u\n", fn->operands[i].kind, fn->operands[i].id);
@@ -43,8 +43,9 @@ static void check_opcodes(const struct function *fn)
 		const struct insn *insn = &fn->insns[i];
 		char text[200];
 		size_t n = (size_t)snprintf(text, sizeof(text), "%s", opcode_text((enum opcode)insn->op));
-		const char *said = fn->module->source->text + insn->opcode_at.begin;
-		size_t size = insn->opcode_at.end - insn->opcode_at.begin;
+		struct span at = insn_opcode_at(fn, insn);
+		const char *said = fn->module->source->text + at.begin;
+		size_t size = at.end - at.begin;
 
 		for (uint32_t j = 0; j < insn->nmods; j++)
 			n += (size_t)snprintf(text + n, sizeof(text) - n, ".%s",
