@@ -129,6 +129,8 @@ static void note_growth(struct flow_setup *s, uint32_t row)
 static bool join_into(
 	struct flow_setup *s, uint64_t *state, uint32_t row, uint32_t holds, uint32_t absent)
 {
+	if (s->goes_back && !bits_has(s->kept.there, row))
+		flow_keep_row(s, row);
 	bool grew = join(s, state, row, holds);
 
 	grew |= epochs_join(s, flow_marks(s, state) + 1, absent,

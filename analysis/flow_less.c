@@ -4,7 +4,7 @@
  * text, are gone or cover less, found by going on from its state. A fence takes facts away, each by itself, or
  * puts their FENCED forms there, so a run with fewer fences has all that was there and more, but
  * for such forms; what these lead to was there before. Only blocks to which more comes are looked
- * at again. Invariant: behind it the state is that of the latest run, as before.
+ * at again. Invariant: behind it the state is that of the latest run, as before: what is joined into is kept first.
  */
 #include "analysis/flow_state.h"
 
@@ -26,18 +26,12 @@ static void copy_words(uint64_t *saved, uint64_t *words, uint64_t n, bool away)
 	memcpy(away ? saved : words, away ? words : saved, n * sizeof(*words));
 }
 
-/* `away` to be saved, or back. */
-static void copy_row(struct flow_setup *s, uint32_t row, bool away)
-{
-	copy_words(s->saved + (size_t)row * s->row_words, flow_words(s, row), s->row_words, away);
-}
-
-/* What is kept by site: the same. */
+/* What is kept by site: `away` to be saved, or back. */
 static void copy_sites(struct flow_setup *s, bool away)
 {
 	uint64_t sent = (uint64_t)s->handoffs.n * flow_site_sets(s) * s->set_words;
 	uint64_t fresh = (uint64_t)s->nends * s->set_words;
-	uint64_t *saved = s->saved + (uint64_t)s->rows.cap * s->row_words;
+	uint64_t *saved = s->saved;
 	size_t uncovered = s->nends * sizeof(*s->end_uncovered);
 
 	copy_words(saved, s->sent, sent, away);
@@ -47,16 +41,43 @@ static void copy_sites(struct flow_setup *s, bool away)
 		away ? s->end_uncovered : s->saved_uncovered, uncovered);
 }
 
-static uint64_t saved_space(const struct flow_setup *s)
+static uint64_t *kept_words(const struct flow_setup *s, uint32_t i)
 {
-	return (uint64_t)s->rows.cap * s->row_words + site_space(s);
+	return s->kept.words[i / KEPT_ROWS] + (size_t)(i % KEPT_ROWS) * s->row_words;
+}
+
+void flow_keep_row(struct flow_setup *s, uint32_t row)
+{
+	struct kept_rows *kept = &s->kept;
+
+	if (kept->n == kept->npieces * KEPT_ROWS) {
+		uint64_t *piece = ARENA_UNSET(s->arena, uint64_t, (size_t)KEPT_ROWS * s->row_words);
+
+		ARENA_PUSH(s->arena, kept->words, kept->npieces, kept->pieces_cap, piece);
+	}
+	bits_set(kept->there, row);
+	memcpy(kept_words(s, kept->n), flow_words(s, row), s->row_words * sizeof(uint64_t));
+	ARENA_PUSH(s->arena, kept->rows, kept->n, kept->cap, row);
+}
+
+static void forget_kept(struct flow_setup *s)
+{
+	struct kept_rows *kept = &s->kept;
+
+	for (uint32_t i = 0; i < kept->npieces; i++)
+		ARENA_GIVE_BACK(s->arena, kept->words[i], (size_t)KEPT_ROWS * s->row_words);
+	ARENA_GIVE_BACK(s->arena, kept->words, kept->pieces_cap);
+	ARENA_GIVE_BACK(s->arena, kept->rows, kept->cap);
+	ARENA_GIVE_BACK(s->arena, kept->there.words, kept->there.nwords);
+	*kept = (struct kept_rows){0};
 }
 
 void flow_forget_saved(struct flow_setup *s)
 {
 	if (!s->saved)
 		return;
-	ARENA_GIVE_BACK(s->arena, s->saved, saved_space(s));
+	forget_kept(s);
+	ARENA_GIVE_BACK(s->arena, s->saved, site_space(s));
 	ARENA_GIVE_BACK(s->arena, s->saved_uncovered, s->nends);
 	s->saved = NULL;
 }
@@ -67,21 +88,23 @@ static void save(struct flow_setup *s)
 	if (s->has_saved)
 		return;
 	if (!s->saved) {
-		s->saved = ARENA_UNSET(s->arena, uint64_t, saved_space(s));
+		s->saved = ARENA_UNSET(s->arena, uint64_t, site_space(s));
 		s->saved_uncovered = ARENA_NEW(s->arena, uint32_t, s->nends);
+		s->kept.there = bits_new(s->arena, s->rows.cap);
 	}
-	for (uint32_t r = 0; r < s->rows.n; r++)
-		if (s->rows.reached[r])
-			copy_row(s, r, true);
 	copy_sites(s, true);
 	s->has_saved = true;
 }
 
-/* The rows that grew, and the sites. */
 static void restore(struct flow_setup *s)
 {
-	for (uint32_t r = bits_next(s->rows.grew, 0); r != NONE; r = bits_next(s->rows.grew, r + 1))
-		copy_row(s, r, false);
+	struct kept_rows *kept = &s->kept;
+
+	for (uint32_t i = 0; i < kept->n; i++) {
+		memcpy(flow_words(s, kept->rows[i]), kept_words(s, i), s->row_words * sizeof(uint64_t));
+		bits_clear(kept->there, kept->rows[i]);
+	}
+	kept->n = 0;
 	copy_sites(s, false);
 }
 
@@ -127,6 +150,7 @@ static void collect(struct flow_setup *s, struct bits ran, struct flow *flow)
 
 static void go_back(struct flow_setup *s, struct bits ran, uint32_t led)
 {
+	s->goes_back = false;
 	restore(s);
 	ARENA_GIVE_BACK(s->unit->arena, ran.words, ran.nwords);
 	s->led = led;
@@ -139,6 +163,7 @@ static void run_on(struct flow_setup *s, struct flow *flow)
 	uint32_t led = s->led;
 
 	bits_zero(s->rows.grew);
+	s->goes_back = true;
 	flow_run(s, ran);
 	collect(s, ran, flow);
 	go_back(s, ran, led);
@@ -171,6 +196,7 @@ static bool run_until(struct flow_setup *s, flow_question *asked, const void *da
 	struct flow flow;
 
 	bits_zero(s->rows.grew);
+	s->goes_back = true;
 	for (; !found && !ends; turns *= 2) {
 		ends = flow_run_some(s, ran, turns);
 		collect(s, ran, &flow);

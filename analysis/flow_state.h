@@ -108,6 +108,16 @@ struct flow_rows {
 	struct bits turns;   /* such homes */
 };
 
+enum { KEPT_ROWS = 32 }; /* to a piece of memory */
+
+/* flow_less.c: rows as they were in the latest run. */
+struct kept_rows {
+	struct bits there;
+	uint32_t *rows, n, cap;
+	uint64_t **words; /* by piece, the first npieces made */
+	uint32_t npieces, pieces_cap;
+};
+
 struct flow_setup {
 	struct unit *unit;
 	struct arena *arena;      /* of what is kept from one run to the next */
@@ -150,9 +160,11 @@ struct flow_setup {
 	bool every;               /* what was met before is listed, too, where it may have changed */
 	struct edge *less_edges;  /* the same for flow_solve_less */
 	uint32_t less_cap;
-	uint64_t *saved;          /* flow_less.c: rows and sites of the latest run, if has_saved */
+	uint64_t *saved;          /* flow_less.c: sites of the latest run, if has_saved */
 	uint32_t *saved_uncovered; /* by end */
 	bool has_saved;
+	bool goes_back;           /* rows are kept as they were before anything is joined into them */
+	struct kept_rows kept;
 	uint64_t *met;            /* flow_edges.c: facts that async accesses meet in the latest run, word by word of their rows */
 	uint32_t *met_at, nmet;   /* by access: its first word */
 	struct flow_rows rows;
@@ -313,7 +325,9 @@ void flow_make_rows(struct flow_setup *, const struct fence_view *);
 /* Those that end in the blocks of the set, or of rows that grew, and some of which may be none of the latest run
  * (no words: all). */
 void flow_collect_edges(struct flow_setup *, struct bits blocks, struct flow *);
-/* flow_less.c: before the rows become others, or more. */
+/* flow_less.c: a row before it changes; once for what is asked at hand. */
+void flow_keep_row(struct flow_setup *, uint32_t row);
+/* Before the rows become others, or more. */
 void flow_forget_saved(struct flow_setup *);
 /* To be run, or run again. */
 void flow_mark_dirty(struct flow_setup *, uint32_t block);
