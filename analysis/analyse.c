@@ -289,6 +289,7 @@ void analyse_root_observed(const struct module *module, uint32_t function,
 	map_boxes_find(unit);
 	count(unit, result, keep);
 	solve(run, result);
+	arena_relax(scratch); /* what is found is kept elsewhere */
 	finish(run, keep, result);
 	if (observer)
 		observer->see(&run->view, result, observer->context);

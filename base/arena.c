@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__) /* gcc */
 #define POISONS 1
@@ -372,6 +374,28 @@ void arena_end(struct arena *stage)
 	}
 	arena_give_back(stage->root, from, size);
 	*stage = (struct arena){0};
+}
+
+/* The whole pages of it: they read as zeros then. */
+static void return_pages(unsigned char *from, unsigned char *to)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t begin = ((uintptr_t)from + page - 1) & ~(page - 1), end = (uintptr_t)to & ~(page - 1);
+
+	if (begin < end)
+		madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+void arena_relax(struct arena *arena)
+{
+	if (arena->used < LARGEST_STEP) /* new pages cost more than they save */
+		return;
+	if (arena->apart)
+		join_spares(arena);
+	for (uint32_t k = list_of(LARGE); k < ARENA_SIZES; k++)
+		for (struct arena_block *block = arena->spare[k]; block; block = block->next)
+			return_pages((unsigned char *)(block + 1), (unsigned char *)block + block->size);
+	return_pages(arena->at, arena->end);
 }
 
 void arena_reset(struct arena *arena)
