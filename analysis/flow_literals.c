@@ -43,10 +43,12 @@ static int by_number(const void *a, const void *b)
 
 static void collect_guards(const struct unit *unit, struct guards *g)
 {
-	*g = (struct guards){.insns = ARENA_NEW(unit->arena, uint32_t, unit->fn->ninsns + 1)};
+	uint32_t cap = 0;
+
+	*g = (struct guards){0};
 	for (uint32_t i = 0; i < unit->fn->ninsns; i++)
 		if (unit->fn->insns[i].guard != NONE && unit->cfg.block_of[i] != NONE)
-			g->insns[g->n++] = i;
+			ARENA_PUSH(unit->arena, g->insns, g->n, cap, i);
 	g->numbers = ARENA_NEW(unit->arena, uint32_t, g->n);
 	g->sorted = ARENA_NEW(unit->arena, uint32_t, g->n);
 	for (uint32_t i = 0; i < g->n; i++)

@@ -252,6 +252,10 @@ static void make_scratch(struct ssa *s)
 
 void ssa_rest(struct ssa *s)
 {
+	ARENA_TRIM(s->arena, s->nodes, s->n, s->cap);
+	ARENA_TRIM(s->arena, s->inputs, s->ninputs, s->inputs_cap);
+	s->cap = s->n;
+	s->inputs_cap = s->ninputs;
 	if (!s->scratch)
 		return;
 	arena_end(&s->scratch->arena);
