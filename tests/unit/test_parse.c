@@ -454,6 +454,69 @@ static void test_parse_undeclared_guards(void **state)
 	}
 }
 
+/* What no instruction holds is found in its text, whatever stands between the words. */
+static void test_parse_opcode_found(void **state)
+{
+	static const struct {
+		const char *statement, *opcode;
+	} rows[] = {{"add.u32 %r1,%r1,1;", "add.u32"}, {"@%p1 add.u32 %r1,%r1,1;", "add.u32"},
+		{"@!%p1\tadd.u32\n%r1,%r1,1;", "add.u32"}, {"@ ! %p1 add.u32 %r1,%r1,1;", "add.u32"},
+		{"@%p1 // a.comment\n add.u32 %r1,%r1,1;", "add.u32"}, {"mov.u32%r1,1;", "mov.u32"},
+		{"add .u32 %r1,%r1,1;", "add .u32"}, {"add /* a.comment */ .u32 %r1,%r1,1;", "add /* a.comment */ .u32"},
+		{"add.u32 // .s32\n%r1,%r1,1;", "add.u32"}, {"@/**/%p1 add\n#line 1\n.u32 %r1,%r1,1;", "add\n#line 1\n.u32"},
+		{"bar.sync 0;", "bar.sync"}, {"ld.shared::cta.u32 %r1,[%r1];", "ld.shared::cta.u32"}, {"ret;", "ret"}};
+	char text[400];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int n = snprintf(text, sizeof(text),
+			HEAD ".entry k(){\n.reg .pred %%p<2>;\n.reg .b32 %%r<2>;\n%s\nret;\n}", rows[i].statement);
+		struct run *run = parse(text, (size_t)n);
+		struct function fn;
+
+		assert_true(parse_function(&run->modules.v[0], 0, &run->body, &fn, &run->diags));
+		struct span at = insn_opcode_at(&fn, &fn.insns[0]);
+
+		assert_int_equal(at.end - at.begin, strlen(rows[i].opcode));
+		assert_memory_equal(text + at.begin, rows[i].opcode, at.end - at.begin);
+		run_end(run);
+	}
+}
+
+static void test_parse_loc_found(void **state)
+{
+	static const char text[] = HEAD ".file 1 \"a.cu\"\n.entry k(){\nbar.sync 0; .loc 1 2 3\nbar.sync 0; bar.sync 0;\n"
+					".loc 1 4 5\n.loc 1 6 7\nret;\n}";
+	static const uint32_t lines[] = {NONE, 2, 2, 6};
+	struct run *run = parse(text, sizeof(text) - 1);
+	struct function fn;
+
+	(void)state;
+	assert_true(parse_function(&run->modules.v[0], 0, &run->body, &fn, &run->diags));
+	for (uint32_t i = 0; i < fn.ninsns; i++) {
+		uint32_t loc = insn_loc(&fn, &fn.insns[i]);
+
+		assert_int_equal(loc == NONE ? NONE : fn.locs[loc].line, lines[i]);
+	}
+	run_end(run);
+}
+
+/* As many modifiers as no instruction has are an error. */
+static void test_parse_too_many_modifiers(void **state)
+{
+	char text[2000] = HEAD ".entry k(){\nadd";
+	struct run *run;
+	struct function fn;
+
+	(void)state;
+	for (int i = 0; i <= INSN_PARTS_MOST; i++)
+		strcat(text, ".u32");
+	strcat(text, " a,a,a;\nret;\n}");
+	run = parse(text, strlen(text));
+	assert_false(parse_function(&run->modules.v[0], 0, &run->body, &fn, &run->diags));
+	run_end(run);
+}
+
 /* A comment in the midst of a directive is no place to put an instruction. */
 static void test_parse_no_place_in_directives(void **state)
 {
@@ -491,6 +554,9 @@ int main(void)
 		cmocka_unit_test(test_parse_places_to_insert),
 		cmocka_unit_test(test_parse_places_past_hints),
 		cmocka_unit_test(test_parse_undeclared_guards),
+		cmocka_unit_test(test_parse_opcode_found),
+		cmocka_unit_test(test_parse_loc_found),
+		cmocka_unit_test(test_parse_too_many_modifiers),
 		cmocka_unit_test(test_parse_no_place_in_directives),
 	};
 
