@@ -248,7 +248,7 @@ static bool note_recent(struct flow_setup *s, uint32_t number)
 /* Takes out what no thread that comes to the block has made. */
 static void leave_own(struct flow_setup *s, uint32_t block, struct bits own)
 {
-	struct bits absent = s->makers.absent ? s->makers.absent[block] : (struct bits){0};
+	struct bits absent = makers_absent(&s->makers, block);
 	uint64_t hit = 0;
 
 	for (uint32_t w = 0; w < absent.nwords; w++) {

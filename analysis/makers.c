@@ -9,6 +9,8 @@
 
 #include "analysis/threads.h"
 
+#include <string.h>
+
 struct maker_class { /* facts of accesses that the same threads make */
 	struct thread_set who;
 	struct bits facts;
@@ -88,29 +90,26 @@ static struct bits absent_from(const struct maker_search *m, const struct thread
 	return absent;
 }
 
-struct comers { /* what is absent wherever these threads come */
-	const struct thread_set *who;
-	struct bits absent;
-};
 
-/* No words where too many sets were asked for: then nothing is absent. */
-static struct bits absent_kept(const struct maker_search *m, struct comers *kept, uint32_t *n,
-	const struct thread_set *come)
+/* MAKERS_ANY where too many sets were asked for: then nothing is absent. `roles`: those so far. */
+static uint8_t role_of(const struct maker_search *m, const struct thread_set **roles, uint32_t *n,
+	const struct thread_set *come, struct bits *absent)
 {
 	for (uint32_t i = *n; i-- > 0;)
-		if (kept[i].who == come) /* blocks of one role share the set */
-			return kept[i].absent;
+		if (roles[i] == come) /* blocks of one role share the set */
+			return (uint8_t)i;
 	if (*n == CLASSES_MAX)
-		return (struct bits){0};
-	kept[*n] = (struct comers){come, absent_from(m, come)};
-	return kept[(*n)++].absent;
+		return MAKERS_ANY;
+	roles[*n] = come;
+	absent[*n] = absent_from(m, come);
+	return (uint8_t)(*n)++;
 }
 
 void makers_find(
 	struct unit *unit, const struct facts *facts, struct bits asked, struct makers *out)
 {
 	struct maker_search m = {.unit = unit, .facts = facts};
-	struct comers kept[CLASSES_MAX];
+	const struct thread_set *roles[CLASSES_MAX];
 	uint32_t n = 0;
 	bool assumed;
 
@@ -119,7 +118,9 @@ void makers_find(
 		return;
 	find_classes(&m);
 	out->assumptions = assumed ? ASSUME_FLAT_BLOCK : 0;
-	out->absent = ARENA_NEW(unit->arena, struct bits, unit->cfg.n);
+	out->absent = ARENA_NEW(unit->arena, struct bits, CLASSES_MAX);
+	out->role_of = ARENA_UNSET(unit->arena, uint8_t, unit->cfg.n);
+	memset(out->role_of, MAKERS_ANY, unit->cfg.n);
 	for (uint32_t b = bits_next(asked, 0); b != NONE; b = bits_next(asked, b + 1))
-		out->absent[b] = absent_kept(&m, kept, &n, warps_reach(unit->values, b));
+		out->role_of[b] = role_of(&m, roles, &n, warps_reach(unit->values, b), out->absent);
 }
