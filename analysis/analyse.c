@@ -203,6 +203,7 @@ static void solve(struct run *run, struct kernel_result *result)
 	run->view.checks = run->checks;
 	obey_ignores(run);
 	value_rest(unit->values);
+	arena_relax(unit->lasting); /* the plan wants large blocks */
 	if (plans)
 		plan_fences(&scene, &run->flow, &run->plan);
 }

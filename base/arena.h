@@ -48,7 +48,7 @@ void *arena_extend(struct arena *, void *old, size_t old_bytes, size_t new_bytes
 void arena_begin(struct arena *stage, struct arena *parent);
 void arena_end(struct arena *stage);
 /* Where much is in use: large blocks that were given back take no memory of the system until they are handed out
- * again. For when another arena is to grow; of an outermost one. */
+ * again. For when larger ones are wanted, or another arena is to grow; of an outermost one. */
 void arena_relax(struct arena *);
 /* Forgets every allocation and keeps the largest chunk for the next use. */
 void arena_reset(struct arena *);
