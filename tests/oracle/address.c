@@ -297,7 +297,7 @@ const char *space_of(const struct place *p, bool generic)
 void mb_address(struct maker *m, const struct step *s, char *out, size_t size)
 {
 	const char *bars = m->in_callee ? "%bars" : "bars";
-	if (!s->peer && !s->by_stage && !s->ring) {
+	if (!s->peer && !s->by_stage && !s->ring && !s->by_set && !s->by_other) {
 		snprintf(out, size, "[%s+%d]", bars, 8 * s->barrier);
 		return;
 	}
@@ -311,6 +311,13 @@ void mb_address(struct maker *m, const struct step *s, char *out, size_t size)
 	if (s->ring) {
 		struct place p = {.ring = s->ring, .by_ring = 8};
 		add_ring(m, &p, r);
+	}
+	if (s->by_set)
+		put(m, "\tmad.lo.u32 %%r%d, %%set, 8, %%r%d;", r, r);
+	if (s->by_other) {
+		int t = temp(m);
+		put(m, "\txor.b32 %%r%d, %%set, 1;", t);
+		put(m, "\tmad.lo.u32 %%r%d, %%r%d, 8, %%r%d;", r, t, r);
 	}
 	if (s->peer)
 		put(m, "\tmapa.shared::cluster.u32 %%r%d, %%r%d, %%peer;", r, r);

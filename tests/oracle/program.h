@@ -52,6 +52,7 @@ enum cond_kind {
 	COND_STAGE, /* of a ring: register and number */
 	COND_SET_EQ,	 /* the number of the thread's set is b */
 	COND_SET_GE_N,
+	COND_TURN,	 /* the round and the number of the warp are together odd */
 	COND_LOOP_GE_SET, /* the loop's counter is more than that */
 	COND_DATA,
 	COND_LAST_CALL /* the recursion ends here */
@@ -205,6 +206,7 @@ enum feature {
 	FEATURE_LEFT,
 	FEATURE_BOX,
 	FEATURE_SETS,
+	FEATURE_TURNS,
 	NFEATURES
 };
 
@@ -223,6 +225,7 @@ struct step {
 	int ring;	 /* 1 + the ring register whose stage is added to `barrier' */
 	bool peer;	 /* the mbarrier of the other CTA */
 	bool by_set;	 /* the barrier, or the place of a number, is the next one for each next set */
+	bool by_other;	 /* the barrier is that of the other one of two sets */
 	bool by_stage;	 /* the mbarrier next to it in every second iteration */
 	int count;	 /* of a call: iterations; NONE: one less than the caller's */
 	int amounts[2];	 /* by a parameter, or by the round */

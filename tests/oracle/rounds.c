@@ -157,3 +157,40 @@ void make_fresh(struct maker *m, const struct who *who)
 	put_label(m, end);
 	m->more = before;
 }
+
+/* In each round other warps write for the rest; mostly all meet between two of them. */
+void make_turned(struct maker *m, const struct who *who)
+{
+	struct who inner = {.warps = who->warps, .in_loop = true};
+	int id = role_id(m), other = label(m), end = label(m);
+	bool apart = chance(m, 75), arrive = apart && chance(m, 25), twice = chance(m, 25);
+	if (id == NONE || m->depth == NDEPTHS)
+		return;
+	uint64_t before = m->more;
+	m->more |= bit(FEATURE_TURNS);
+	struct loop l = loop_begin(m);
+	struct cond turn = {COND_TURN, l.depth, 0, false};
+	put_jump(m, turn, other);
+	make_body(m, &inner, 1 + below(m, 2));
+	maybe_fence(m);
+	put_sync(m, id, all_warps(m), !arrive);
+	if (chance(m, 40))
+		make_body(m, &inner, 1);
+	if (twice)
+		put_sync(m, 0, all_warps(m), true);
+	put_jump(m, always(), end);
+	put_label(m, other);
+	if (chance(m, 40))
+		make_body(m, &inner, 1);
+	put_sync(m, id, all_warps(m), true);
+	put_async(m, &inner);
+	if (twice)
+		put_sync(m, 0, all_warps(m), true);
+	if (chance(m, 30))
+		make_body(m, &inner, 1);
+	put_label(m, end);
+	if (apart)
+		put_sync(m, 0, all_warps(m), true);
+	loop_end(m, &l);
+	m->more = before;
+}

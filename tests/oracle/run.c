@@ -16,6 +16,11 @@ static int set_of(const struct program *p, const struct thread *t)
 	return p->set_of[t->tid / 32];
 }
 
+int next_of_set(const struct program *p, const struct thread *t, const struct step *s)
+{
+	return s->by_set ? set_of(p, t) : s->by_other ? 1 - set_of(p, t) : 0;
+}
+
 static bool is_set_first(const struct program *p, const struct thread *t)
 {
 	int w = 0;
@@ -94,6 +99,9 @@ static bool cond_holds(const struct run *r, const struct thread *t, const struct
 		break;
 	case COND_LOOP_GE_BOUND:
 		v = t->loop[c->a] >= t->bound[c->a];
+		break;
+	case COND_TURN:
+		v = (t->tid / 32 + t->loop[c->a]) & 1;
 		break;
 	case COND_SET_EQ:
 		v = set_of(r->p, t) == c->b;
@@ -174,14 +182,14 @@ static void do_hinted(struct run *r, struct thread *t, const struct step *s)
 
 static bool do_sync(struct run *r, struct thread *t, const struct step *s)
 {
-	struct barrier *bar = &r->bars[t->cta][s->barrier + (s->by_set ? set_of(r->p, t) : 0)];
-	int warps = s->by_set ? set_warps(r->p, set_of(r->p, t)) : s->warps;
+	struct barrier *bar = &r->bars[t->cta][s->barrier + next_of_set(r->p, t, s)];
+	int warps = s->warps ? s->warps : set_warps(r->p, set_of(r->p, t));
 	switch ((int)s->op) {
 	case OP_SYNC:
 		return bar_sync(
 			r, bar, t, s->barrier == 0 ? live(r, t->cta) : threads_of(warps));
 	case OP_ARRIVE:
-		bar_arrive(r, bar, t, threads_of(s->warps));
+		bar_arrive(r, bar, t, threads_of(warps));
 		break;
 	case OP_CLUSTER_ARRIVE:
 		cluster_arrive(r, t);
@@ -266,7 +274,7 @@ static bool do_control(struct run *r, struct thread *t, const struct step *s)
 		r->numbers[t->cta][s->barrier] = s->value;
 		break;
 	case OP_TAKE:
-		t->bound[s->depth] = r->numbers[t->cta][s->barrier + (s->by_set ? set_of(r->p, t) : 0)];
+		t->bound[s->depth] = r->numbers[t->cta][s->barrier + next_of_set(r->p, t, s)];
 		break;
 	case OP_STAGE_SET:
 	case OP_STAGE_NEXT:

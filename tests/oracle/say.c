@@ -96,6 +96,12 @@ void cond_name(struct maker *m, struct cond c, char *out, size_t size)
 		q = temp(m);
 		put(m, "\tsetp.eq.u32 %%q%d, %%s%d, %d;", q, c.a, c.b);
 		break;
+	case COND_TURN:
+		q = temp(m);
+		put(m, "\tadd.u32 %%r%d, %%warp, %%i%d;", q, c.a);
+		put(m, "\tand.b32 %%r%d, %%r%d, 1;", q, q);
+		put(m, "\tsetp.ne.u32 %%q%d, %%r%d, 0;", q, q);
+		break;
 	case COND_SET_EQ:
 		q = temp(m);
 		put(m, "\tsetp.eq.u32 %%q%d, %%set, %d;", q, c.b);

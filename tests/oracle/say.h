@@ -185,6 +185,7 @@ void make_unrolled(struct maker *m, const struct who *who);
 /* ---- rounds.c ---- */
 
 void make_bound(struct maker *m, const struct who *who);
+void make_turned(struct maker *m, const struct who *who);
 void make_fresh(struct maker *m, const struct who *who);
 
 void make_callees(struct maker *m);

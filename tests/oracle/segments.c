@@ -492,6 +492,8 @@ void make_segment(struct maker *m, const struct who *who)
 		make_cluster_segment(m, who);
 	else if (m->sets && who->sets && !m->in_callee && chance(m, 85))
 		make_sets(m, who);
+	else if (many && who->all && chance(m, 6))
+		make_turned(m, who);
 	else if (chance(m, 7))
 		make_bound(m, who);
 	else if (many && chance(m, 5))

@@ -295,10 +295,105 @@ static void make_set_parted(struct maker *m, const struct who *who)
 	put_label(m, end);
 }
 
+/* At a barrier of all that is this set's turn, or the other one's. */
+static void put_turn(struct maker *m, int id, bool wait)
+{
+	int count = 32 * m->p->warps, r = temp(m);
+	if (wait) {
+		put(m, "\tadd.u32 %%r%d, %%set, %d;", r, id);
+	} else {
+		put(m, "\txor.b32 %%r%d, %%set, 1;", r);
+		put(m, "\tadd.u32 %%r%d, %%r%d, %d;", r, r, id);
+	}
+	struct step *s = put(m, "\tbar.%s %%r%d, %d;", wait ? "sync" : "arrive", r, count);
+	s->op = wait ? OP_SYNC : OP_ARRIVE;
+	s->barrier = id;
+	s->by_set = wait;
+	s->by_other = !wait;
+	s->warps = all_warps(m);
+	s->features |= bit(wait ? FEATURE_NAMED_BAR : FEATURE_BAR_ARRIVE);
+}
+
+static void put_turn_of_set(struct maker *m, const struct who *who, int id)
+{
+	put_turn(m, id, true);
+	chance(m, 50) ? put_async(m, who) : make_body(m, who, 1 + below(m, 2));
+	if (chance(m, 50))
+		make_body(m, who, 1);
+	maybe_fence(m);
+	put_turn(m, id, false);
+	if (chance(m, 30))
+		make_body(m, who, 1);
+}
+
+/* Two sets take turns: each waits for the other one to have arrived, works, and arrives for it. */
+static void make_turns(struct maker *m, const struct who *who)
+{
+	struct who inner = {.warps = who->warps, .in_loop = true, .sets = chance(m, 50)};
+	int id = role_id(m), after = label(m);
+	if (id == NONE || role_id(m) == NONE || m->depth == NDEPTHS)
+		return;
+	chance(m, 75) ? put_write(m) : put_read(m);
+	maybe_fence(m);
+	put_jump(m, (struct cond){COND_SET_EQ, 0, 0, false}, after);
+	put_turn(m, id, false);
+	put_label(m, after);
+	if (chance(m, 60)) {
+		struct loop l = loop_begin(m);
+		put_turn_of_set(m, &inner, id);
+		loop_end(m, &l);
+	} else {
+		put_turn_of_set(m, &inner, id);
+		put_turn_of_set(m, &inner, id);
+	}
+}
+
+/* Each set arrives at an mbarrier, its own or the other one's, and waits at its own. */
+static void make_set_mbarriers(struct maker *m, const struct who *who)
+{
+	struct who inner = {.warps = who->warps, .in_loop = true};
+	bool other = m->p->nsets == 2 && same_sizes(m) && chance(m, 50), rounds = chance(m, 40);
+	struct loop l = {0};
+	if (m->nmbarriers + m->p->nsets > NMBARRIERS || m->depth == NDEPTHS)
+		return;
+	struct step arrive = {.barrier = m->nmbarriers, .by_set = !other, .by_other = other};
+	struct step wait = {.barrier = m->nmbarriers, .by_set = true, .parity = PARITY_ZERO};
+	for (int set = 0; set < m->p->nsets; set++)
+		new_mbarrier(m, threads_of_set(m, set), threads_of_set(m, set) / 16);
+	if (rounds) {
+		l = loop_begin(m);
+		wait.parity = PARITY_LOOP;
+		wait.depth = l.depth;
+	}
+	make_body(m, &inner, 1 + below(m, 2));
+	maybe_fence(m);
+	put_mb_arrive(m, arrive);
+	if (chance(m, 20))
+		make_body(m, &inner, 1);
+	put_mb_wait(m, wait);
+	if (chance(m, 20))
+		put_fence(m, rare_guard(m));
+	put_async(m, &inner);
+	if (rounds)
+		loop_end(m, &l);
+}
+
 void make_sets(struct maker *m, const struct who *who)
 {
 	uint64_t before = m->more;
 	int n = 1 + below(m, 3);
+	if (who->all && !who->in_loop && m->p->nsets == 2 && same_sizes(m) && chance(m, 25)) {
+		m->more |= bit(FEATURE_SETS);
+		make_turns(m, who);
+		m->more = before;
+		return;
+	}
+	if (who->all && !who->in_loop && chance(m, 15)) {
+		m->more |= bit(FEATURE_SETS);
+		make_set_mbarriers(m, who);
+		m->more = before;
+		return;
+	}
 	/* a set has the id that all have had before, under another count */
 	bool twice = who->all && chance(m, 15);
 	m->more |= bit(FEATURE_SETS);

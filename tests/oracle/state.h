@@ -133,6 +133,11 @@ void do_send(struct run *r, struct thread *t, const struct step *s);
 
 void async_access(struct run *r, struct thread *t, const struct place *p, bool writes);
 
+/* ---- run.c ---- */
+
+/* How far what a step names is from that of the first set. */
+int next_of_set(const struct program *p, const struct thread *t, const struct step *s);
+
 /* ---- sync.c ---- */
 
 /* Remembers, for the coverage table, what accesses went through. */

@@ -72,7 +72,7 @@ bool cluster_wait(struct run *r, struct thread *t)
 struct barrier *mb_of(struct run *r, const struct thread *t, const struct step *s)
 {
 	int i = s->barrier + (s->by_stage ? t->loop[s->depth] & 1 : 0) +
-		(s->ring ? t->rings[s->ring - 1].at : 0);
+		(s->ring ? t->rings[s->ring - 1].at : 0) + next_of_set(r->p, t, s);
 	return &r->mbs[s->peer ? 1 - t->cta : t->cta][i];
 }
 
@@ -112,7 +112,7 @@ void mb_arrive(struct run *r, struct thread *t, const struct step *s)
 	b->since |= self;
 	b->ever |= self;
 	b->arrived++;
-	mb_complete(r, b, s->barrier, -s->bytes);
+	mb_complete(r, b, s->barrier + next_of_set(r->p, t, s), -s->bytes);
 }
 
 /* At an mbarrier that counts as many arrivals as there are threads that arrive. */

@@ -41,6 +41,7 @@ const char *const feature_names[NFEATURES] = {
 	[FEATURE_LEFT] = "some have left",
 	[FEATURE_BOX] = "box of a built map",
 	[FEATURE_SETS] = "barrier of a set",
+	[FEATURE_TURNS] = "roles change in a loop",
 	[FEATURE_EDGE] = "at an edge of a range",
 };
 
