@@ -27,6 +27,8 @@ struct divergence {
 	/* value_split.c: */
 	uint32_t *walk;	 /* stack of divergence_skew() */
 	bool *mute;	 /* by block: from here on nothing can come to differ */
+	bool *silent;	 /* by block: nor asks a guard from here on what does */
+	bool gone;	 /* a way of the branch is over, in blocks that are mute but not silent */
 	bool reducible;	 /* each cycle is entered at one block, which dominates it */
 	uint32_t *label; /* by block, valid where stamp is current: an arm of the branch, or a join below it */
 	uint32_t *stamp, now;

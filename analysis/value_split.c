@@ -4,7 +4,8 @@
  * met unequally often. Each arm carries its label along the graph, two labels make a join, and a join is a
  * label of its own. Invariant: a phi is found if two ways from the branch come to it that have no block in common
  * before it. Ways end at the branch, where all meet, and where nothing is left that could differ: the exit behind a
- * failed assertion, which is never where all meet, holds up no walk.
+ * failed assertion, which is never where all meet, holds up no walk. Where a cycle has several ways in, it has no head that
+ * would say what its rounds carry, and who has been where all meet may be back among the arms: then ways end at the branch alone.
  */
 #include "analysis/value_divergence.h"
 
@@ -16,8 +17,10 @@ static void phis_differ(struct divergence *d, uint32_t block)
 
 static void reach_block(struct divergence *d, uint32_t branch, uint32_t to, uint32_t label)
 {
-	if (d->mute[to])
+	if (d->mute[to]) {
+		d->gone |= !d->silent[to];
 		return;
+	}
 	if (d->stamp[to] != d->now) {
 		d->stamp[to] = d->now;
 		d->label[to] = label;
@@ -102,23 +105,25 @@ static void come_again(struct divergence *d, uint32_t block)
 
 /* The one way that goes on comes to no block behind which another one has gone: all that it can come to are blocks
  * behind all of those (in a loop, one may be back in front of them); or those that the branch dominates, and to
- * these it comes through the branch. */
+ * these it comes through the branch, a round ahead of who has gone where that counts. */
 static bool parted_from_others(const struct divergence *d, uint32_t branch, uint32_t x)
 {
 	const struct block *b = &d->vs->cfg->blocks[x];
 
+	if (!d->reducible)
+		return false;
 	if (d->furthest == x && (b->loop_head == NONE || (b->loop_head == x && b->outer_head == NONE)))
 		return true;
-	return d->reducible && d->outside == !cfg_dominates(d->vs->cfg, branch, x);
+	return !d->gone && d->outside == !cfg_dominates(d->vs->cfg, branch, x);
 }
 
 static bool leads_out(const struct cfg *cfg, uint32_t from, uint32_t to, uint32_t loop)
 {
-	return loop != NONE && in_loop(cfg, from, loop) && !in_loop(cfg, to, loop);
+	return loop < cfg->n && in_loop(cfg, from, loop) && !in_loop(cfg, to, loop);
 }
 
 /* Follows the ways of a branch to where all meet; or, `loop' not NONE, beyond that, but not out of the loop with
- * that head. All that leads to a block comes first, so that its label is there: in a loop what is behind the branch,
+ * that head; the number of blocks: wherever they lead. All that leads to a block comes first, so that its label is there: in a loop what is behind the branch,
  * then what is in front of it. */
 static void follow(struct divergence *d, uint32_t branch, uint32_t loop)
 {
@@ -129,6 +134,7 @@ static void follow(struct divergence *d, uint32_t branch, uint32_t loop)
 
 	d->walked[branch] = ++d->now;
 	d->furthest = d->outside = d->nway = 0;
+	d->gone = false;
 	for (uint32_t i = 0; i < b->succ.n; i++)
 		/* no block's number: an arm that leads straight to the join is no join itself */
 		if (!leads_out(cfg, branch, b->succ.v[i], loop))
@@ -192,16 +198,15 @@ static uint32_t loop_of_meeting(const struct divergence *d, uint32_t branch)
 	const struct cfg *cfg = d->vs->cfg;
 	uint32_t meeting = cfg->blocks[branch].ipdom, h;
 
-	if (meeting == NONE || d->stamp[meeting] != d->now || (d->reducible && d->stamp[branch] != d->now))
+	if (meeting == NONE || d->stamp[meeting] != d->now || d->stamp[branch] != d->now)
 		return NONE;
 	h = cfg->blocks[meeting].loop_head;
-	while (h != NONE && (d->reducible ? !in_loop(cfg, branch, h) : cfg->blocks[h].outer_head != NONE))
+	while (h != NONE && !in_loop(cfg, branch, h))
 		h = cfg->blocks[h].outer_head;
 	return h;
 }
 
-/* One way is back at the branch before it comes to where all meet, in a later round; or there is a cycle with several
- * ways in. It has come by blocks that others come to behind the meeting. The loop's head; NONE: not so. */
+/* One way is back at the branch before it comes to where all meet, in a later round. It has come by blocks that others come to behind the meeting. The loop's head; NONE: not so. */
 static uint32_t meeting_passed_by(const struct divergence *d, uint32_t branch)
 {
 	uint32_t loop = loop_of_meeting(d, branch);
@@ -210,6 +215,18 @@ static uint32_t meeting_passed_by(const struct divergence *d, uint32_t branch)
 		if (is_entered(d, branch, d->way[i], loop))
 			return loop;
 	return NONE;
+}
+
+/* Behind follow(), where cycles may have several ways in. */
+static void follow_all(struct divergence *d, uint32_t branch)
+{
+	if (d->stamp[branch] == d->now) {
+		come_again(d, branch);
+		carry_differs(d, branch);
+		for (uint32_t i = 0; i < d->nway; i++)
+			carry_differs(d, d->way[i]);
+	}
+	follow(d, branch, d->vs->cfg->n);
 }
 
 void divergence_split(struct divergence *d, uint32_t block)
@@ -221,6 +238,10 @@ void divergence_split(struct divergence *d, uint32_t block)
 	for (uint32_t i = 0; i < b->succ.n; i++)
 		leave_loops(d, block, b->succ.v[i]);
 	follow(d, block, NONE);
+	if (!d->reducible) {
+		follow_all(d, block);
+		return;
+	}
 	uint32_t loop = meeting_passed_by(d, block);
 
 	if (loop != NONE)
@@ -229,7 +250,18 @@ void divergence_split(struct divergence *d, uint32_t block)
 		come_again(d, block);
 }
 
-/* Which blocks lead to none where something may differ; and whether the graph is reducible. */
+/* No guard asks there what is the same for all. */
+static bool asks_nothing(const struct values *vs, uint32_t b)
+{
+	const struct block *block = &vs->cfg->blocks[b];
+
+	for (uint32_t i = block->first; i < block->first + block->count; i++)
+		if (vs->fn->insns[i].guard != NONE || vs->fn->insns[i].op == OP_brx)
+			return false;
+	return true;
+}
+
+/* Which blocks lead to none where something may differ, or is asked for; and whether the graph is reducible. */
 static void find_mute(struct divergence *d, bool *loud)
 {
 	const struct cfg *cfg = d->vs->cfg;
@@ -240,10 +272,12 @@ static void find_mute(struct divergence *d, bool *loud)
 		const struct block *block = &cfg->blocks[b];
 
 		d->mute[b] = !loud[b];
+		d->silent[b] = asks_nothing(d->vs, b);
 		for (uint32_t i = 0; i < block->succ.n; i++) {
 			uint32_t s = block->succ.v[i];
 
 			d->mute[b] &= s > b && d->mute[s];
+			d->silent[b] &= s > b && d->silent[s];
 			d->reducible &= s > b || cfg_dominates(cfg, s, b);
 		}
 	}
@@ -259,5 +293,6 @@ void divergence_prepare(struct divergence *d, bool *loud)
 	d->walked = ARENA_NEW(d->arena, uint32_t, nb + 1);
 	d->way = ARENA_NEW(d->arena, uint32_t, nb + 1);
 	d->pending = bits_new(d->arena, nb + 1);
+	d->silent = ARENA_NEW(d->arena, bool, nb + 1);
 	find_mute(d, loud);
 }

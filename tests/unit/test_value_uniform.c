@@ -74,6 +74,21 @@ static const struct {
 		"setp.eq.u32 %p1, %r2, 1;\nsetp.gt.u32 %p2, %r3, 20;\n@%p1 bra J;\nmov.u32 %r1, 0;\n"
 		"bra.uni C;\nJ: mov.u32 %r1, 4;\n@%p2 bra E;\nC: st.shared.u32 [%r1], 0;\nbra.uni L;\nE:\n",
 		true},
+	{"of a cycle with two ways in, which threads leave in several rounds",
+		TID
+		"ld.param.u32 %r3, [out];\nadd.u32 %r1, %r3, 1;\nmov.u32 %r2, 0;\nsetp.ne.u32 %p1, %r3, 0;\n@%p1 bra A;\n"
+		"bra.uni R;\nA: mov.u32 %r1, 2;\nR: add.u32 %r2, %r2, 1;\nsetp.le.u32 %p2, %r2, %r0;\n@%p2 bra A;\n",
+		false},
+	{"... all in the same",
+		"ld.param.u32 %r3, [out];\nadd.u32 %r1, %r3, 1;\nmov.u32 %r2, 0;\nsetp.ne.u32 %p1, %r3, 0;\n@%p1 bra A;\n"
+		"bra.uni R;\nA: mov.u32 %r1, 2;\nR: add.u32 %r2, %r2, 1;\nsetp.le.u32 %p2, %r2, %r3;\n@%p2 bra A;\n",
+		true},
+	{"of a loop that some threads leave from an arm, by what all have alike",
+		TID
+		"ld.param.u32 %r3, [out];\nmov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r0, 64;\n@%p1 bra N;\n"
+		"setp.ge.u32 %p2, %r1, %r3;\n@%p2 bra O;\nN: setp.lt.u32 %p3, %r1, 4;\n@%p3 bra L;\n"
+		"O: setp.eq.u32 %p0, %r1, 3;\n@%p0 bra M;\nM:\n",
+		false},
 	{"in a cycle with two ways in",
 		TID
 		"setp.eq.s32 %p0, %r0, 0;\nld.param.u32 %r3, [out];\nsetp.eq.u32 %p1, %r3, 4;\nmov.u32 %r1, 0;\n"
