@@ -234,6 +234,19 @@ static struct value least_or_most(
 	return insn_has(op->insn, MOD_relu) ? range_max(&v, &zero) : v;
 }
 
+/* A sum whose sources have to do with one another, in either order. */
+static bool sum_of_form(const struct operation *op, struct value *v)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct operand *a = insn_source(op->e.values->fn, op->insn, i),
+				     *b = insn_source(op->e.values->fn, op->insn, 1 - i);
+
+		if (idiom_sum(op->e, a, b, v) || idiom_floor(op->e, a, b, v))
+			return true;
+	}
+	return false;
+}
+
 struct value operation_arithmetic(const struct operation *op)
 {
 	struct value a = operation_source(op, 0), b, v;
@@ -262,11 +275,7 @@ struct value operation_arithmetic(const struct operation *op)
 	case OP_add:
 		if (lockstep_evaluate(op->e, op->insn, &v))
 			return v;
-		if (op->type.bits == 32 && !insn_has(op->insn, MOD_sat) &&
-			(idiom_sum(op->e, insn_source(op->e.values->fn, op->insn, 0),
-				 insn_source(op->e.values->fn, op->insn, 1), &v) ||
-				idiom_sum(op->e, insn_source(op->e.values->fn, op->insn, 1),
-					insn_source(op->e.values->fn, op->insn, 0), &v))) {
+		if (op->type.bits == 32 && !insn_has(op->insn, MOD_sat) && sum_of_form(op, &v)) {
 			b = sum(op, &a, &b);
 			return range_meet(&b, &v, 32);
 		}

@@ -260,6 +260,8 @@ bool idiom_difference(struct evaluation, const struct operand *const sources[2],
 	const struct value values[2], struct value *);
 /* a + (~y | (2^k - 1)), where y is a constant away from a: another form of a - (y & -2^k). */
 bool idiom_sum(struct evaluation, const struct operand *a, const struct operand *b, struct value *);
+/* value_floor.c: a is y * 2^k and b is c & y >> 31. */
+bool idiom_floor(struct evaluation e, const struct operand *a, const struct operand *b, struct value *);
 /* A difference that is shifted left by so many bits: its low bits are what it gives. */
 bool idiom_shifted(struct evaluation, const struct operand *, uint32_t by, struct value *);
 bool idiom_multiply_add(struct evaluation, const struct insn *, struct value *);
