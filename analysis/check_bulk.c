@@ -114,7 +114,6 @@ struct bulk_search {
 	struct bulk_store *v;
 	uint32_t n;
 	bool alone;	       /* only some threads issue them */
-	bool each;	       /* all threads do, and there may be more than one: a wait says nothing of others' copies */
 	uint32_t exit;	       /* instruction found, or NONE */
 	bool may_wait;	       /* some way waits for them */
 	bool ends;	       /* the thread can end first (exit: NONE when its body just stops) */
@@ -198,13 +197,78 @@ static bool begin_together(const struct unit *unit, uint32_t a, uint32_t b)
 	       value_number_invariant(unit->values, number);
 }
 
-/* Other threads than the one that writes have issued the store: where all do, a CTA of one thread has none. */
-static uint8_t confidence_of_others(const struct unit *unit, const struct bulk_search *all)
+/* A condition on the way to the store that is not the same for all threads; `edge` leads there. */
+struct picked {
+	uint32_t at;
+	uint32_t edge; /* of the block, or NONE: the guard of the instruction */
+};
+
+/* At most that many of them, the nearest first; returns how many there are. */
+static uint32_t find_picked(const struct unit *unit, uint32_t insn, struct picked *out, uint32_t most)
+{
+	const struct cfg *cfg = &unit->cfg;
+	uint32_t b = cfg->block_of[insn], n = 0;
+
+	for (uint32_t d = b; d != NONE; d = cfg->blocks[d].idom) {
+		const struct block *block = &cfg->blocks[d];
+		uint32_t last = d == b ? insn : block->first + block->count - 1;
+		const struct insn *i = &unit->fn->insns[last];
+		bool first = d != b && block->succ.n == 2 && check_edge_leads(cfg, d, 0, b);
+
+		if (i->guard == NONE ||
+			(d != b && (block->succ.n != 2 || first == check_edge_leads(cfg, d, 1, b))))
+			continue;
+		struct operand guard = {.kind = OPERAND_REG, .id = i->guard};
+
+		if (value_uniform(unit->values, last, &guard))
+			continue;
+		if (n < most)
+			out[n] = (struct picked){d == b ? last : d, d == b ? NONE : !first};
+		n++;
+	}
+	return n;
+}
+
+static bool is_picked(const struct unit *unit, struct thread t, const struct picked *v, uint32_t n)
+{
+	for (uint32_t k = 0; k < n; k++)
+		if ((v[k].edge == NONE ? thread_runs(unit->values, t, v[k].at)
+				       : thread_takes(unit->values, t, v[k].at, v[k].edge)) != TRUTH_YES)
+			return false;
+	return true;
+}
+
+#define PICKED_MOST 16
+
+/* Two threads at least certainly issue the store where one does, of CTAs with so many threads. */
+static bool several_issue(const struct unit *unit, uint32_t insn, uint32_t threads)
+{
+	struct picked v[PICKED_MOST];
+	uint32_t n = find_picked(unit, insn, v, PICKED_MOST), found = 0, elected = 0;
+	bool assumed;
+
+	if (!n || n > PICKED_MOST || !threads_numbered(unit->values, &assumed))
+		return !n && threads != 1;
+	for (uint32_t t = 0; t < threads && found < 2 && elected < 2; t++) {
+		found += is_picked(unit, (struct thread){.tid = (uint16_t)t}, v, n);
+		elected += t % 32 == 0 &&
+			   is_picked(unit, (struct thread){.tid = (uint16_t)t, .elected = true}, v, n);
+	}
+	return found > 1 || elected > 1;
+}
+
+/* How sure it is that others than the thread that writes at `insn` have issued the store, whose waits say nothing to
+ * it; or -1. */
+static int confidence_of_others(const struct check_walk *w, const struct bulk_search *all, uint32_t insn)
 {
 	bool exact;
+	uint32_t threads = threads_most(w->unit->values, &exact);
 
-	threads_most(unit->values, &exact);
-	return all->each && !exact ? CONFIDENCE_POSSIBLE : CONFIDENCE_LIKELY;
+	if (all->alone && !same_threads(w, insn))
+		return CONFIDENCE_LIKELY;
+	if (!several_issue(w->unit, w->site, threads))
+		return -1;
+	return exact ? CONFIDENCE_LIKELY : CONFIDENCE_POSSIBLE;
 }
 
 /* `s` is one of those of `all`. Certain bytes are those of all threads. */
@@ -214,8 +278,9 @@ static void try_write(struct check_walk *w, uint32_t access, uint8_t state, cons
 	struct unit *unit = w->unit;
 	uint32_t insn = unit->accesses.v[access].insn;
 	bool waited = phase_of(state) == PHASE_WAITED;
+	int confidence = CONFIDENCE_PROVEN;
 
-	if (insn >= s->write || s->read == NONE || (waited && !all->alone && !all->each))
+	if (insn >= s->write || s->read == NONE)
 		return;
 	struct overlap o =
 		access_overlap(unit->values, &unit->accesses, access, s->read, unit->options, NULL);
@@ -223,11 +288,11 @@ static void try_write(struct check_walk *w, uint32_t access, uint8_t state, cons
 	/* stages of one buffer overlap in some iteration: only certain bytes are worth a word */
 	if (!o.may ||
 		(o.confidence != CONFIDENCE_PROVEN && (waited || !begin_together(unit, access, s->read))) ||
-		(waited && !all->each && same_threads(w, insn)))
+		(waited && (confidence = confidence_of_others(w, all, insn)) < 0))
 		return;
 	s->write = insn;
 	s->write_state = state;
-	s->confidence = waited ? confidence_of_others(unit, all) : CONFIDENCE_PROVEN;
+	s->confidence = (uint8_t)confidence;
 }
 
 static bool is_write(const struct access *access)
@@ -300,29 +365,6 @@ static const char *detail_of(uint8_t state, bool exit)
 		break;
 	}
 	return NULL;
-}
-
-/* Some condition on the way to the store is not the same for all threads. */
-static bool issued_by_some(const struct unit *unit, uint32_t insn)
-{
-	const struct cfg *cfg = &unit->cfg;
-	uint32_t b = cfg->block_of[insn];
-
-	for (uint32_t d = b; d != NONE; d = cfg->blocks[d].idom) {
-		const struct block *block = &cfg->blocks[d];
-		uint32_t last = d == b ? insn : block->first + block->count - 1;
-		const struct insn *i = &unit->fn->insns[last];
-
-		if (i->guard == NONE ||
-			(d != b && (block->succ.n != 2 || check_edge_leads(cfg, d, 0, b) ==
-								  check_edge_leads(cfg, d, 1, b))))
-			continue;
-		struct operand guard = {.kind = OPERAND_REG, .id = i->guard};
-
-		if (!value_uniform(unit->values, last, &guard))
-			return true;
-	}
-	return false;
 }
 
 static uint32_t find_read(const struct unit *unit, uint32_t insn, uint8_t touch)
@@ -408,13 +450,9 @@ static void follow(struct check_list *list, struct bulk_search *s)
 		.step = step_bulk,
 		.join = join_parts};
 
-	bool exact;
-	bool one_thread = threads_most(unit->values, &exact) == 1 && exact;
-
 	if (*list->defs.steps > CHECK_STEPS_MOST)
 		return;
-	s->alone = issued_by_some(unit, w.site);
-	s->each = !s->alone && !one_thread;
+	s->alone = find_picked(unit, w.site, NULL, 0) != 0;
 	if (!walk(&w, s))
 		return;
 	if (list->defs.nflags) {
