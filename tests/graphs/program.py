@@ -11,6 +11,7 @@ WARPS = 4
 TESTS = {"even": lambda a, b: a % 2 == 0, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b}
 # Conditions of branches, and how many rounds a loop makes; what stands there twice is drawn twice as often.
 BRANCHES = ("warp even", "half even", "half even", "half even", "warp lt", "n even", "m even", "x even", "x even", "x even")
+ROUNDS_FOR_ALL = ("one or two", "n", "x & 3")
 ROUNDS = ("one or two", "warp", "n", "x & 3", "x + warp & 3", "set", "set", "set")
 BAR, SET_BAR, FENCE, WRITE, COPY, MOV, ADD = "bar", "set bar", "fence", "write", "copy", "mov", "add"
 LINES = {
@@ -35,6 +36,7 @@ class Program:
         self.by_half = self.rng.random() < .67  # which warps make a set
         self.id_first = self.rng.random() < .5  # the id of a set's barrier is found once, or at each barrier
         self.guards = (None,) if self.rng.random() < .6 else (None, None, None, "n even", "half even", "warp even")
+        self.one_loop = self.rng.random() < .5  # around all that stands in front of the last branch, left from within
         self.blocks = []
         self.make()
 
@@ -42,7 +44,7 @@ class Program:
         """Blocks that change variables and part the warps; then a branch on a variable between a write with a barrier behind it
         and a copy with one in front; then the end, or another round of that branch."""
         rng = self.rng
-        head = rng.randint(4, 8)
+        head = rng.randint(2, 5) if self.one_loop else rng.randint(4, 8)
         for index in range(head):
             self.blocks.append(self.block(index, head))
         last = head + 3
@@ -59,10 +61,16 @@ class Program:
             self.blocks.append(Block(operations, None))
 
     def block(self, index, after):
-        """One of the blocks in front of `after`: its end leads there, further in them, or round."""
+        """One of the blocks in front of `after`: its end leads there, further in them, or round. What one loop carries is mostly
+        added to."""
         rng = self.rng
         operations = [self.operation() for _ in range(rng.choice((0, 1, 1, 2)))]
         behind = list(range(index + 1, after + 1))
+        if self.one_loop:
+            if index == after - 1:
+                return Block(operations, (self.rounds(index, ROUNDS_FOR_ALL), 0, after), True)
+            where, otherwise = rng.sample(behind[:2] + [after], 2)
+            return Block(operations, (self.condition(rng.choice(BRANCHES)), where, otherwise))
         kind = rng.random()
         if kind < (.35 if index == after - 1 else .15):
             return Block(operations, rng.choice(behind[:2]))
@@ -77,7 +85,7 @@ class Program:
             guard = self.rng.choice(self.guards)
             return (BAR, guard and self.condition(guard))
         x = self.variable("x")
-        return (MOV, x, self.rng.randrange(3)) if kind < .53 else (ADD, x, 1)
+        return (MOV, x, self.rng.randrange(3)) if kind < (.2 if self.one_loop else .53) else (ADD, x, 1)
 
     def variable(self, words):
         """`words' with one of the variables for x."""

@@ -4,8 +4,8 @@
 
 usage: run.py [-n PROGRAMS] [-s SEED] [-k FOLDER] [-x OPTION] TOOL
 
-A program (program.py) is a kernel of four warps: blocks that change variables, part warps and pass barriers of all threads, with
-loops of which each warp makes rounds of its own and cycles with several ways in; then a branch on a variable, with a write and a
+A program (program.py) is a kernel of four warps: blocks that change variables, part warps and pass barriers of all threads, either with
+loops of which each warp makes rounds of its own and cycles with several ways in, or in one loop that is left from within; then a branch on a variable, with a write and a
 barrier behind it in one arm, a barrier and an async copy behind it in the other; now and then a fence and another round of that.
 Whether the two meet at these barriers, of all threads or of half of them, depends on what the warps have taken along.
 
