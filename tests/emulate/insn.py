@@ -161,7 +161,7 @@ class Compiler(Arithmetic, Meetings, Proxies):
         def run(t):
             a = at(t)
             if "nc" not in w:
-                m.generic(t, line, a, size * len(dst), True, False)
+                m.generic(t, line, a, size * len(dst), False)
             for i, d in enumerate(dst):
                 v = m.load(t, a + i * size, size)
                 if d != "_":
@@ -180,7 +180,7 @@ class Compiler(Arithmetic, Meetings, Proxies):
 
         def run(t):
             a = at(t)
-            m.generic(t, line, a, size * len(src), False, True)
+            m.generic(t, line, a, size * len(src), True)
             for i, v in enumerate(src):
                 m.store(t, a + i * size, size, v(t))
             m.changes += 1
@@ -206,7 +206,7 @@ class Compiler(Arithmetic, Meetings, Proxies):
 
         def run(t):
             a = at(t)
-            m.generic(t, line, a, size, True, True)
+            m.generic(t, line, a, size, True)
             old = m.load(t, a, size)
             v = vs[0](t) & mask(n)
             if name == "cas":
@@ -228,7 +228,7 @@ class Compiler(Arithmetic, Meetings, Proxies):
 
         def run(t):
             if t.lane < 8 * count:
-                m.generic(t, line, at(t), 16, True, False)
+                m.generic(t, line, at(t), 16, False)
             for d in dst:
                 t.regs[d] = 0
         return run
@@ -239,7 +239,7 @@ class Compiler(Arithmetic, Meetings, Proxies):
 
         def run(t):
             if t.lane < 8 * count:
-                m.generic(t, line, at(t), 16, False, True)
+                m.generic(t, line, at(t), 16, True)
         return run
 
     # ---- control ----

@@ -142,7 +142,7 @@ class Machine:
         for i in range(size):
             b[address + i] = value >> (8 * i) & 255
 
-    def generic(self, thread, line, address, size, reads, writes):
+    def generic(self, thread, line, address, size, writes):
         if LOCAL <= address < PARAM:
             return
         h = self.history.get(line)

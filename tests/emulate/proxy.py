@@ -34,7 +34,7 @@ class Proxies:
                 n = left(t) if left else 0
                 done, t.groups = (t.groups[:-n], t.groups[-n:]) if n else (t.groups, [])
                 for address, size, at_line in [c for g in done for c in g]:
-                    m.generic(t, at_line, address, size, False, True)
+                    m.generic(t, at_line, address, size, True)
             return run
         if w[2] == "mbarrier":
             bar, counted = self.place(ops[0], "shared"), "noinc" in w
@@ -42,7 +42,7 @@ class Proxies:
             def run(t):
                 b = m.mbarrier(bar(t))
                 for address, size, at_line in [c for g in t.groups for c in g] + t.copies:
-                    m.generic(t, at_line, address, size, False, True)
+                    m.generic(t, at_line, address, size, True)
                 b.coming.join(t.release())
                 b.pending -= counted
                 m.changes += 1

@@ -292,20 +292,12 @@ def try_text(tool, name, text, options, steps, tally, verbose):
                 print("%s, %s: %d -> %d %s" % (name, function.name, *pair, "believed away" if believed else "NOT REPORTED"), flush=True)
 
 
-def files(paths):
-    for path in paths:
-        if os.path.isfile(path):
-            yield path
-        for folder, _, names in sorted(os.walk(path)):
-            yield from (os.path.join(folder, n) for n in sorted(names) if n.endswith(".ptx"))
-
-
 def main():
     options, paths = getopt.getopt(sys.argv[1:], "vn:x:")
     given = dict(options)
     extra = [v for k, v in options if k == "-x"]
     tally = Tally()
-    for path in files(paths[1:]):
+    for path in ptx.files(paths[1:]):
         with open(path, encoding="latin-1") as f:
             text = f.read()
         if "fencepost:" in text:

@@ -6,6 +6,7 @@ line; comments, `.loc`, `.file` and sections are left out. `Unreadable` is raise
 """
 import copy
 import functools
+import os
 import re
 
 NAME = re.compile(r"(?<![\w$%.])[%$_A-Za-z][\w$]*")
@@ -216,3 +217,12 @@ def write(module):
             put(s.text if s.kind == "label" else "\t" + s.text, s.id)
         put("}", None)
     return "\n".join(lines) + "\n", ids
+
+
+def files(paths):
+    """The .ptx files among paths and below those that are folders, in order of their names."""
+    for path in paths:
+        if os.path.isfile(path):
+            yield path
+        for folder, _, names in sorted(os.walk(path)):
+            yield from (os.path.join(folder, n) for n in sorted(names) if n.endswith(".ptx"))

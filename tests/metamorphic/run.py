@@ -374,16 +374,8 @@ def difference(before, after):
     return re.sub(r"\s|fence\.proxy\.async[\w:.]*;", "", after).replace(re.sub(r"\s|fence\.proxy\.async[\w:.]*;", "", before), "")
 
 
-def files(paths):
-    for path in paths:
-        if os.path.isfile(path):
-            yield path
-        for folder, _, names in sorted(os.walk(path)):
-            yield from (os.path.join(folder, n) for n in sorted(names) if n.endswith(".ptx"))
-
-
 def texts(paths, oracle, first, count):
-    for path in files(paths):
+    for path in ptx.files(paths):
         with open(path, newline="") as f:
             text = f.read()
         if "fencepost:" not in text:
