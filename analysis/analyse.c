@@ -180,10 +180,16 @@ static bool wants_plan(const struct run *run, const struct kernel_result *result
 	return run->unit.options->fix && (run->flow.nedges || result->nfence_sites);
 }
 
+/* A hint may be for what other rules than those of edges find. */
+static bool is_told(const struct run *run)
+{
+	return !run->unit.options->text_only || run->hints.nuses || run->unit.observed;
+}
+
 static void solve(struct run *run, struct kernel_result *result)
 {
 	struct unit *unit = &run->unit;
-	bool audits, plans;
+	bool told = is_told(run), audits, plans;
 	struct scene scene;
 
 	run->view.setup = flow_prepare(unit);
@@ -191,15 +197,16 @@ static void solve(struct run *run, struct kernel_result *result)
 	flow_solve(run->view.setup, NULL, &run->flow);
 	run->view.solved = true;
 	drop_unwanted(run);
-	if (!run->flow.incomplete)
+	if (told && !run->flow.incomplete)
 		name_complete_loads(run);
-	audits = wants_audit(unit, result) && !run->flow.incomplete;
+	audits = told && wants_audit(unit, result) && !run->flow.incomplete;
 	plans = wants_plan(run, result) && !run->flow.incomplete;
 	if (audits || plans)
 		scene_build(unit, run->view.setup, &scene);
 	if (audits)
 		audit_fences(&scene, &run->flow, &run->audit);
-	checks_run(unit, &run->checks, &run->view.nchecks);
+	if (told)
+		checks_run(unit, &run->checks, &run->view.nchecks);
 	run->view.checks = run->checks;
 	obey_ignores(run);
 	value_rest(unit->values);

@@ -38,6 +38,7 @@ struct analysis_options {
 	bool strict;          /* also implies assume = 0 and !cp_async_trust, set by the caller */
 	bool cp_async_trust;
 	bool mutate;
+	bool text_only; /* only fences and the edges left are asked for */
 	uint32_t fix;         /* enum fix bits */
 	uint32_t assume;      /* enum assumption bits */
 	uint32_t rules;       /* bit 1 << enum rule: rules that may be reported (base/rules.h) */

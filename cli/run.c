@@ -332,11 +332,15 @@ static void close_run(struct run_state *run)
 		complain(run, error);
 }
 
-/* Where only a status is asked for, nobody reads where fences would go. */
-static void leave_out_plan(struct run_state *run)
+/* Where only a status is asked for, nobody reads where fences would go; where only the PTX, nobody what else is found. */
+static void leave_out(struct run_state *run)
 {
-	if (run->settings->mode == MODE_CHECK && !run->report.out)
+	if (run->report.out)
+		return;
+	if (run->settings->mode == MODE_CHECK)
 		run->options.fix = 0;
+	else
+		run->options.text_only = !run->fresh;
 }
 
 static uint32_t threads_of(const struct settings *settings)
@@ -355,7 +359,7 @@ int run_files(const struct settings *settings)
 	settings_select(settings, &run.options);
 	if (open_baselines(&run) && inputs_collect(settings, &run.inputs) && compare_files(&run) &&
 		open_report(&run)) {
-		leave_out_plan(&run);
+		leave_out(&run);
 		progress_start(&run.progress, settings, run.inputs.n, run.inputs.bytes);
 		if (!pool_run(&pool, run.inputs.n, threads_of(settings)))
 			complain(&run, "out of memory");

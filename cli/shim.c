@@ -87,6 +87,7 @@ static void fence_inputs(struct shim *shim)
 	struct fencepost_options options = shim->settings.options;
 	options.maxntid = shim->args.maxntid;
 	options.override_directives = shim->args.override_directives;
+	options.text_only = !shim->settings.verbose;
 	shim->texts = shim_grown(NULL, (shim->args.ninputs + 1) * sizeof *shim->texts);
 	for (uint32_t i = 0; i < shim->args.ninputs; i++) {
 		shim_text_read(&shim->texts[i], &shim->args, &shim->args.inputs[i]);

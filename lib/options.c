@@ -59,6 +59,7 @@ bool options_analysis(const struct fencepost_options *given, struct fencepost_op
 		.strict = full->strict,
 		.cp_async_trust = full->cp_async_trust && !full->strict,
 		.mutate = full->mutate,
+		.text_only = full->text_only && !full->mutate,
 		.fix = full->fix,
 		.assume = full->strict ? 0 : full->assume,
 		.rules = full->rules,

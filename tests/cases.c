@@ -265,6 +265,23 @@ static void check_output(const char *path, struct text text, const struct run *r
 	free(out);
 }
 
+/* Where only the text is asked for it is the same, and so is what is left. */
+static void check_text_only(const char *path, struct text text, const struct run *run, uint32_t fix)
+{
+	struct fencepost_options options = run->options;
+
+	options.fix = fix;
+	struct fencepost_result *told = run_tool(&options, path, text), *result;
+
+	options.text_only = 1;
+	result = run_tool(&options, path, text);
+	assert_int_equal(result->ptx_size, told->ptx_size);
+	assert_memory_equal(result->ptx, told->ptx, told->ptx_size);
+	assert_int_equal(result->edges_left, told->edges_left);
+	fencepost_free(result);
+	fencepost_free(told);
+}
+
 static void check_identity(const char *path, struct text text, const struct run *run)
 {
 	struct fencepost_options options = run->options;
@@ -288,6 +305,8 @@ static void run_case(void **state)
 	free(text.v);
 	text = load(path); /* UPDATE may have written it */
 	check_output(path, text, &run);
+	check_text_only(path, text, &run, run.options.fix);
+	check_text_only(path, text, &run, FENCEPOST_FIX_MISSING | FENCEPOST_FIX_WIDE | FENCEPOST_FIX_REDUNDANT);
 	check_identity(path, text, &run);
 	free(text.v);
 	free(out);

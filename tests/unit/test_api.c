@@ -112,6 +112,35 @@ static void test_rewrite(void **state)
 	fencepost_free(result);
 }
 
+/* A store whose source is written over is a finding, and a fence that nothing needs; neither changes the text. */
+static void test_text_only(void **state)
+{
+	static const char text[] =
+		".version 8.3\n.target sm_90a\n.address_size 64\n"
+		".visible .entry k(.param .u64 p)\n.maxntid 1, 1, 1\n{\n"
+		"\t.reg .b32 %r<2>;\n\t.reg .b64 %rd<2>;\n\t.shared .align 16 .b8 tile[16];\n"
+		"\tld.param.u64 %rd1, [p];\n\tst.shared.u32 [tile], 1;\n"
+		"\tfence.proxy.async.shared::cta;\n\tfence.proxy.async.shared::cta;\n"
+		"\tcp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 16;\n"
+		"\tcp.async.bulk.commit_group;\n\tret;\n}\n";
+	struct fencepost_options options;
+	struct fencepost_result *result;
+
+	(void)state;
+	fencepost_options_init(&options, sizeof(options));
+	assert_int_equal(options.text_only, 0);
+	for (int k = 0; k < 3; k++) {
+		options.text_only = k > 0;
+		options.mutate = k == 2; /* asks for more than the text */
+		assert_int_equal(fencepost_run(&options, "k", text, strlen(text), &result), FENCEPOST_OK);
+		assert_false(result->changed);
+		assert_int_equal(result->edges_left, 0);
+		assert_int_equal(result->nfindings, k == 1 ? 0 : 2);
+		assert_int_equal(result->mutated, k == 2);
+		fencepost_free(result);
+	}
+}
+
 static void test_other_sizes_of_options(void **state)
 {
 	struct {
@@ -406,6 +435,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {cmocka_unit_test(test_options_set),
 		cmocka_unit_test(test_lists_add_and_take_away), cmocka_unit_test(test_rewrite),
+		cmocka_unit_test(test_text_only),
 		cmocka_unit_test(test_other_sizes_of_options), cmocka_unit_test(test_bad_options),
 		cmocka_unit_test(test_bad_input), cmocka_unit_test(test_result_is_its_own),
 		cmocka_unit_test(test_select),
