@@ -174,10 +174,12 @@ static bool wants_audit(const struct unit *unit, const struct kernel_result *res
 	return result->nfence_sites && (unit->options->mutate || unit->options->rules & rules);
 }
 
-/* Where nothing is missing and no fence is there, there is none to plan for. */
+/* Where nothing is missing and no fence is there, or none is to become less, there is none to plan for. */
 static bool wants_plan(const struct run *run, const struct kernel_result *result)
 {
-	return run->unit.options->fix && (run->flow.nedges || result->nfence_sites);
+	bool lessens = run->unit.options->fix & (FIX_WIDE | FIX_REDUNDANT) && result->nfence_sites;
+
+	return run->unit.options->fix && (run->flow.nedges || lessens);
 }
 
 /* A hint may be for what other rules than those of edges find. */
@@ -192,6 +194,7 @@ static void solve(struct run *run, struct kernel_result *result)
 	bool told = is_told(run), audits, plans;
 	struct scene scene;
 
+	unit->edges_only = !told && !(unit->options->fix & (FIX_WIDE | FIX_REDUNDANT));
 	run->view.setup = flow_prepare(unit);
 	value_rest(unit->values);
 	flow_solve(run->view.setup, NULL, &run->flow);

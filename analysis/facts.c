@@ -281,13 +281,20 @@ static bool too_many_to_follow(const struct unit *unit, const struct meets *meet
 	return meets->crowded || n > SINGLE_FACTS_MOST || meets->pairs > SINGLE_PAIRS_MOST;
 }
 
+static const struct meets *find_meets(struct unit *unit)
+{
+	struct meets *meets = ARENA_NEW(unit->arena, struct meets, 1);
+
+	meets_find(unit, meets);
+	return meets;
+}
+
 void facts_collect(struct unit *unit, bool crossing, struct facts *facts)
 {
 	const struct accesses *accesses = &unit->accesses;
 	struct collector c = {.unit = unit, .facts = facts, .crossing = crossing};
-	struct meets *meets = ARENA_NEW(unit->arena, struct meets, 1);
+	const struct meets *meets = facts->meets ? facts->meets : find_meets(unit);
 
-	meets_find(unit, meets);
 	*facts = (struct facts){
 		.first_of = ARENA_NEW(unit->arena, uint32_t, accesses->n + 1),
 		.row = ARENA_NEW(unit->arena, const struct fact_row *, accesses->n + 1),

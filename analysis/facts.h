@@ -55,7 +55,8 @@ struct facts {
 
 /* The form that a fact takes beside its own on its way to another CTA, or NONE. */
 uint32_t facts_crossed(const struct fact *);
-/* `crossing`: some hand-off may lead to another CTA. */
+/* `crossing`: some hand-off may lead to another CTA. Into empty facts, or those of the unit for another `crossing`, whose
+ * pairs it takes. */
 void facts_collect(struct unit *, bool crossing, struct facts *);
 /* The access that stands for a generic access in the facts: itself, or the first of its group. */
 static inline uint32_t facts_access(const struct facts *facts, uint32_t access)

@@ -517,23 +517,45 @@ static void find_makers(struct flow_setup *s)
 	makers_find(s->unit, &s->facts, asked, &s->makers);
 }
 
+static void prepare_facts(struct flow_setup *s, bool crossing)
+{
+	facts_collect(s->unit, crossing, &s->facts);
+	value_forget(s->unit->values);
+	s->too_large = s->facts.too_many;
+	s->trivial = !s->facts.n;
+	if (s->trivial)
+		return;
+	facts_fence_effects(s->unit, &s->facts, s->fence);
+	s->uncommitted = commits_missing(s->unit, &s->facts);
+}
+
 struct flow_setup *flow_prepare(struct unit *unit)
 {
 	struct flow_setup *s = ARENA_NEW(unit->arena, struct flow_setup, 1);
 
 	s->unit = unit;
 	s->arena = unit->arena;
+	handoff_find(unit, &s->handoffs);
+	bool crossing = handoff_may_cross(&s->handoffs);
+
+	if (unit->edges_only) {
+		prepare_facts(s, crossing);
+		if (!s->trivial) {
+			collect_events(s);
+			s->trivial = flow_is_clear_at_worst(s);
+		}
+		if (s->trivial)
+			return s;
+	}
 	handoff_pair(unit, &s->handoffs);
 	value_forget(unit->values);
-	facts_collect(unit, s->handoffs.any_cross, &s->facts);
-	value_forget(unit->values);
-	s->too_large = s->facts.too_many;
-	s->trivial = !s->facts.n;
+	if (!unit->edges_only || s->handoffs.any_cross != crossing) {
+		s->plain = NULL;
+		prepare_facts(s, s->handoffs.any_cross);
+	}
 	if (s->trivial)
 		return s;
-	facts_fence_effects(unit, &s->facts, s->fence);
 	s->rounds = rounds_find(unit, &s->facts);
-	s->uncommitted = commits_missing(unit, &s->facts);
 	find_deferred(s);
 	flow_find_literals(s, NULL);
 	leaders_find(unit, &s->handoffs, NULL, NULL, &s->leaders);

@@ -226,6 +226,10 @@ void flow_enter(struct flow_setup *, uint32_t block);
 /* Runs one event on setup->now: the only place where the state changes. `solving`: sets may grow. */
 void flow_step(struct flow_setup *, uint32_t event, bool solving,
 	const struct visitor *);
+/* What a release publishes of a set, into `out`, in all forms that it takes on its way. */
+void flow_publish(struct flow_setup *, const struct sync_site *, struct bits set, struct bits out);
+/* flow_bound.c: no async access meets anything, whoever hears whom. Of a setup with facts and events, before all else. */
+bool flow_is_clear_at_worst(struct flow_setup *);
 /* A cp.async.wait behind which nothing of the copy `access` is in flight. */
 bool flow_wait_completes(const struct flow_setup *, uint32_t insn, uint32_t access);
 /* A row, that of the state at the start of a block, and a set of it. */

@@ -195,8 +195,7 @@ static void cross(struct flow_setup *s, struct bits set)
 	}
 }
 
-/* What a release publishes of a set, into `out`. */
-static void publish(
+void flow_publish(
 	struct flow_setup *s, const struct sync_site *site, struct bits set, struct bits out)
 {
 	if (site->cp_async || site->self) {
@@ -267,7 +266,7 @@ static void do_release(struct flow_setup *s, uint32_t number, uint32_t under)
 
 	if (!to->n && !site->is_exit)
 		return;
-	publish(s, site, under == NO_LITERAL ? s->now.own : s->now.own_if[under], s->scratch);
+	flow_publish(s, site, under == NO_LITERAL ? s->now.own : s->now.own_if[under], s->scratch);
 	leave_own(s, site->block, s->scratch);
 	if (s->limited && s->limited[number])
 		limit(s, s->scratch);
@@ -278,7 +277,7 @@ static void do_release(struct flow_setup *s, uint32_t number, uint32_t under)
 	grew |= bits_or(s->sent_own[number], s->scratch);
 	grew |= note_recent(s, number);
 	if (!site->cp_async && !site->self && !site->is_exit) {
-		publish(s, site, under == NO_LITERAL ? s->now.foreign : s->now.foreign_if[under],
+		flow_publish(s, site, under == NO_LITERAL ? s->now.foreign : s->now.foreign_if[under],
 			s->scratch);
 		if (s->limited && s->limited[number])
 			limit(s, s->scratch);

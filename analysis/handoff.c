@@ -395,10 +395,9 @@ static void finish(struct pairing *p, struct arena *arena)
 		h->from[a] = (struct ids){from[a], nfrom[a]};
 }
 
-void handoff_pair(struct unit *unit, struct handoffs *h)
+void handoff_find(struct unit *unit, struct handoffs *h)
 {
 	struct pairing p = {.unit = unit, .h = h};
-	struct arena *arena = unit->arena, stage;
 
 	*h = (struct handoffs){
 		.site_of = ARENA_UNSET(unit->arena, uint32_t, unit->fn->ninsns),
@@ -408,6 +407,21 @@ void handoff_pair(struct unit *unit, struct handoffs *h)
 	for (uint32_t b = 0; b < unit->cfg.n; b++)
 		h->exit_of[b] = NONE;
 	collect(&p);
+}
+
+bool handoff_may_cross(const struct handoffs *h)
+{
+	for (uint32_t i = 0; i < h->n; i++)
+		if (h->sites[i].crosses)
+			return true;
+	return false;
+}
+
+void handoff_pair(struct unit *unit, struct handoffs *h)
+{
+	struct pairing p = {.unit = unit, .h = h};
+	struct arena *arena = unit->arena, stage;
+
 	unit_begin(unit, &stage);
 	p.to = ARENA_NEW(unit->arena, struct pair_list, h->n);
 	if (unit->options->cross_threads) {

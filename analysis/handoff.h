@@ -41,4 +41,9 @@ struct handoffs {
 	uint32_t assumptions;   /* enum assumption bits that dropped a pair */
 };
 
+/* The sites. */
+void handoff_find(struct unit *, struct handoffs *);
+/* The pairs of those. */
 void handoff_pair(struct unit *, struct handoffs *);
+/* Some site may join different CTAs, whether or not a pair does. */
+bool handoff_may_cross(const struct handoffs *);

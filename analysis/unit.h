@@ -32,6 +32,7 @@ struct unit {
 	const uint8_t *leave;       /* enum leave bits by instruction; NULL: no hints */
 	uint32_t assumptions;       /* enum assumption bits that ruled an edge out so far */
 	bool observed;              /* somebody looks at the stages' results themselves */
+	bool edges_only;            /* nothing but edges is asked for, and what they need */
 	struct unmodelled *unmodelled;
 	uint32_t nunmodelled, unmodelled_cap;
 };
