@@ -274,6 +274,8 @@ def try_text(run, text):
     data = text.text.encode()
     options = text.options
     out = run.call(["-q"] + options + ["-"], data)
+    if run.call(options + run.blind + ["-"], data) != out:
+        run.weak(text, "text", "what is told changes the text", text.text, out.decode())
     if run.call(["-q"] + options + run.blind + ["-"], out) != out:
         run.weak(text, "text", "the second rewrite changes something", text.text, out.decode())
     if b"\r" not in data and run.call(["-q"] + options + run.blind + ["-"], data.replace(b"\n", b"\r\n")) != out.replace(b"\n", b"\r\n"):
