@@ -127,7 +127,6 @@ static void collect_events(struct flow_setup *s)
 	struct event_list list = {0};
 	uint32_t *first = ARENA_UNSET(unit->arena, uint32_t, unit->cfg.n + 1);
 
-	s->complete = load_completions(s);
 	for (uint32_t b = 0; b < unit->cfg.n; b++) {
 		const struct block *block = &unit->cfg.blocks[b];
 		uint32_t next = access_first(&unit->accesses, block->first);
@@ -455,8 +454,10 @@ static void prepare_sets(struct flow_setup *s)
 	const struct unit *unit = s->unit;
 	struct arena *arena = unit->arena;
 
-	if (!s->plain)
+	if (!s->plain) {
+		s->complete = load_completions(s);
 		collect_events(s);
+	}
 	s->base = s->plain;
 	s->base_of = s->plain_of;
 	s->taken = ARENA_UNSET(arena, uint8_t, unit->cfg.n);
@@ -529,6 +530,19 @@ static void prepare_facts(struct flow_setup *s, bool crossing)
 	s->uncommitted = commits_missing(s->unit, &s->facts);
 }
 
+/* With loads that are complete nowhere first: where they end is dear to find out. */
+static bool is_clear(struct flow_setup *s)
+{
+	collect_events(s);
+	if (flow_is_clear_at_worst(s))
+		return true;
+	s->complete = load_completions(s);
+	if (!s->complete)
+		return false;
+	collect_events(s);
+	return flow_is_clear_at_worst(s);
+}
+
 struct flow_setup *flow_prepare(struct unit *unit)
 {
 	struct flow_setup *s = ARENA_NEW(unit->arena, struct flow_setup, 1);
@@ -540,10 +554,7 @@ struct flow_setup *flow_prepare(struct unit *unit)
 
 	if (unit->edges_only) {
 		prepare_facts(s, crossing);
-		if (!s->trivial) {
-			collect_events(s);
-			s->trivial = flow_is_clear_at_worst(s);
-		}
+		s->trivial = s->trivial || is_clear(s);
 		if (s->trivial)
 			return s;
 	}
