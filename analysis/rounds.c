@@ -396,7 +396,7 @@ static bool keeps_round(struct flow_setup *s, uint32_t number, uint32_t root)
 	uint32_t head = vs->ssa.nodes[root].block;
 
 	if (!site->warp || from->n != 1 || from->v[0] != number ||
-		vs->ssa.nodes[root].kind != NODE_PHI || vs->varies[root] ||
+		vs->ssa.nodes[root].kind != NODE_PHI || value_varying(vs, false)[root] ||
 		cfg->blocks[site->block].loop_head != head || s->unit->fn->insns[site->insn].guard != NONE)
 		return false;
 	for (uint32_t k = 0; k < cfg->blocks[head].pred.n; k++)

@@ -118,7 +118,7 @@ static bool is_same(const struct values *vs, uint32_t insn)
 {
 	uint32_t node = vs->ssa.guard_of[insn];
 
-	return node < vs->nsolved && !vs->varies_race_free[node];
+	return node < vs->nsolved && !value_varying(vs, true)[node];
 }
 
 static void restrict_to(const struct values *vs, const struct condition *c, struct alike *a)
@@ -187,7 +187,7 @@ static bool is_one_object(const struct unit *unit, uint32_t insn, struct stage_p
 	if (!stage_object_at(unit, insn, place))
 		return false;
 	for (uint32_t k = 0; k < place->sum.n; k++)
-		if (vs->varies_race_free[place->sum.terms[k].node])
+		if (value_varying(vs, true)[place->sum.terms[k].node])
 			return false;
 	return true;
 }

@@ -163,7 +163,7 @@ struct values {
 	uint32_t ndescriptors, descriptors_cap;
 	struct derived_base *derived;
 	uint32_t nderived, derived_cap;
-	bool *varies;	  /* by node: not the same in all threads of the CTA */
+	bool *varies;	  /* by node: not the same in all threads of the CTA; see value_varying(). NULL: not found yet */
 	bool *varies_race_free; /* the same under ASSUME_RACE_FREE; without it, varies itself */
 	bool *meeting;	  /* by instruction: all threads of the CTA wait here for each other */
 	bool *quiet;	  /* by instruction: nothing acquired since; both under ASSUME_RACE_FREE only */
@@ -433,8 +433,10 @@ bool trips_distance(const struct values *, uint32_t a, uint32_t b, struct value 
 
 /* value_quiet.c: fills `meeting' and `quiet'. */
 void values_find_quiet(struct values *);
-/* value_uniform.c */
+/* value_uniform.c: fills `varies`; once, since who reads what goes with it. */
 void values_find_uniform(struct values *);
+/* `varies` or `varies_race_free`, found now if it was not yet. */
+const bool *value_varying(const struct values *, bool race_free);
 /* value_number.c */
 void values_number(struct values *);
 uint32_t number_of_operand(const struct values *, const struct operand *);

@@ -566,10 +566,8 @@ struct values *values_solve(const struct function *fn, const struct cfg *cfg,
 	if (!vs->unsolved && launch_find_alignment(vs))
 		solve_aligned(&s);
 	give_back(&s);
-	values_find_uniform(vs);
-	ARENA_GIVE_BACK(arena, vs->users, vs->user_at[vs->nsolved] + 1);
-	ARENA_GIVE_BACK(arena, vs->user_at, vs->nsolved + 2);
-	vs->users = vs->user_at = NULL;
+	if (!options->text_only) /* may never be asked for */
+		values_find_uniform(vs);
 	values_number(vs);
 	values_find_roots(vs);
 	share_values(vs);

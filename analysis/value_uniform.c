@@ -330,13 +330,21 @@ void values_find_uniform(struct values *vs)
 		.users = vs->users};
 
 	vs->varies = vs->varies_race_free = find_varying(d, vs->arena);
-	if (!(vs->options->assume & ASSUME_RACE_FREE))
-		return;
-	if (!any_shared_load(&d))
-		return;
-	values_find_quiet(vs);
-	d.race_free = true;
-	vs->varies_race_free = find_varying(d, vs->arena);
+	if (vs->options->assume & ASSUME_RACE_FREE && any_shared_load(&d)) {
+		values_find_quiet(vs);
+		d.race_free = true;
+		vs->varies_race_free = find_varying(d, vs->arena);
+	}
+	ARENA_GIVE_BACK(vs->arena, vs->users, vs->user_at[vs->nsolved] + 1);
+	ARENA_GIVE_BACK(vs->arena, vs->user_at, vs->nsolved + 2);
+	vs->users = vs->user_at = NULL;
+}
+
+const bool *value_varying(const struct values *vs, bool race_free)
+{
+	if (!vs->varies)
+		values_find_uniform((struct values *)(uintptr_t)vs);
+	return race_free ? vs->varies_race_free : vs->varies;
 }
 
 /* The node holds one number in all threads of the set. */
@@ -408,7 +416,7 @@ const bool *values_alike(struct values *vs, const struct thread_set *sets, uint3
 	uint32_t *assumptions)
 {
 	struct divergence d = {.vs = vs,
-		.race_free = vs->varies_race_free != vs->varies,
+		.race_free = value_varying(vs, true) != vs->varies,
 		.sets = sets,
 		.nsets = nsets,
 		.sources = find_sources(vs, arena)};
@@ -469,12 +477,12 @@ static bool is_same(
 
 bool value_uniform(const struct values *vs, uint32_t insn, const struct operand *o)
 {
-	return is_same(vs, vs->varies, insn, o);
+	return is_same(vs, value_varying(vs, false), insn, o);
 }
 
 bool value_uniform_race_free(const struct values *vs, uint32_t insn, const struct operand *o)
 {
-	return is_same(vs, vs->varies_race_free, insn, o);
+	return is_same(vs, value_varying(vs, true), insn, o);
 }
 
 bool value_alike(const struct values *vs, const bool *varies, uint32_t insn, const struct operand *o)
