@@ -193,6 +193,7 @@ static void test_handoff_pairs(void **state)
 
 		unit_text_parse(&t, rows[i].body);
 		unit_text_analyse(&t);
+		handoff_find(&t.unit, &h);
 		handoff_pair(&t.unit, &h);
 		print_pairs(&t, &h, got, sizeof(got));
 		snprintf(want, sizeof(want), "%s", rows[i].expected);
@@ -232,6 +233,7 @@ static void test_handoff_names_race_free(void **state)
 
 		unit_text_parse(&t, race_free[i].body);
 		unit_text_analyse(&t);
+		handoff_find(&t.unit, &h);
 		handoff_pair(&t.unit, &h);
 		if (!!(t.unit.assumptions & ASSUME_RACE_FREE) != race_free[i].named)
 			fail_msg("%s: expected %d", race_free[i].name, race_free[i].named);
@@ -355,6 +357,7 @@ static void test_handoff_before_the_first_phase(void **state)
 
 		unit_text_parse(&t, before_first[i].body);
 		unit_text_analyse(&t);
+		handoff_find(&t.unit, &h);
 		handoff_pair(&t.unit, &h);
 		for (uint32_t r = 0; r < h.n; r++)
 			for (uint32_t k = 0; k < h.to[r].n; k++)
