@@ -554,8 +554,12 @@ void ssa_register(struct ssa *s, uint32_t reg)
 	stamp_defs(s, reg, mark);
 	if (ndefs)
 		place_phis(s, reg, mark);
-	for (uint32_t u = s->use_at[reg]; u < s->use_at[reg + 1]; u++)
-		set_use(s, u, node_at(s, reg, s->use_insn[u], mark));
+	for (uint32_t u = s->use_at[reg]; u < s->use_at[reg + 1]; u++) {
+		uint32_t node = node_at(s, reg, s->use_insn[u], mark);
+
+		/* what is read and never set may be anything, in each thread something else */
+		set_use(s, u, s->nodes[node].kind == NODE_UNDEFINED ? NONE : node);
+	}
 	for (uint32_t d = s->def_at[reg]; d < s->def_at[reg + 1]; d++)
 		if (s->fn->insns[s->def_insn[d]].guard != NONE) {
 			uint32_t previous = node_at(s, reg, s->def_insn[d], mark);
