@@ -145,14 +145,16 @@ static struct value convert(const struct operation *op)
 		}
 		if (v.base == BASE_PARAM && to.bits < from.bits)
 			return range_unsigned(&v, to.bits);
-		return to.bits > from.bits ? value_extended(v) : v;
+		return to.bits > from.bits || op->bits > from.bits ? value_extended(v) : v;
 	}
 	uint32_t narrow = from.bits < to.bits ? from.bits : to.bits;
 
 	if (to.bits <=
 		from.bits) /* keep the low bits; read as the new type when it is extended later */
 		return to.bits < op->bits ? value_in_type(&v, to) : range_fit(v, narrow);
-	return value_in_type(&v, from);
+	v = value_in_type(&v, from);
+	/* a register wider than both is filled as the new type says (ISA 9.4.1) */
+	return to.bits < op->bits ? value_in_type(&v, to) : v;
 }
 
 static struct value evaluate_cvta(const struct operation *op)
@@ -185,7 +187,8 @@ static struct value evaluate_mapa(const struct operation *op)
 		const struct values *vs = op->e.values;
 		uint32_t node = rank->node;
 
-		if (node != NONE && node < vs->nsolved && vs->ssa.nodes[node].kind == NODE_DEF) {
+		if (node != NONE && node < vs->nsolved && vs->ssa.nodes[node].kind == NODE_DEF &&
+			vs->ssa.nodes[node].previous == NONE) {
 			const struct insn *def = &vs->fn->insns[vs->ssa.nodes[node].insn];
 			const struct operand *from = insn_source(vs->fn, def, 0);
 

@@ -296,6 +296,8 @@ struct value operation_logic3(const struct operation *op)
 		     b = operation_source(op, 1), c = operation_source(op, 2), t;
 	int64_t which;
 
+	if (op->slot) /* whether that is not zero, put together with a predicate */
+		return range_span(0, 1, 1);
 	if (!range_is_constant(&table, &which))
 		return any(op->bits);
 	switch (which) {

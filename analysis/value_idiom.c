@@ -35,7 +35,7 @@ static const struct insn *definition(
 				     *s = insn_source(w->fn, insn, 0);
 
 		if (insn->op != OP_mov || d->kind != OPERAND_REG || !s || s->kind != OPERAND_REG)
-			return insn;
+			return insn_has(insn, MOD_sat) ? NULL : insn;
 		o = s;
 	}
 	return NULL;

@@ -123,7 +123,7 @@ static bool undo(const struct values *vs, const struct constraint *c, struct con
 	}
 	case OP_add:
 	case OP_sub:
-		if (!constant_source(vs, insn, 1, &k) || type.bits != c->bits ||
+		if (insn_has(insn, MOD_sat) || !constant_source(vs, insn, 1, &k) || type.bits != c->bits ||
 			!reading(vs, source, c->bits, c->is_signed, &y))
 			return false;
 		if (insn->op == OP_sub)
@@ -235,8 +235,8 @@ static bool same_in_warp(const struct values *vs, uint32_t node, uint32_t depth)
 		const struct insn *def = &vs->fn->insns[vs->ssa.nodes[source].insn];
 		const struct operand *from = insn_source(vs->fn, def, 0);
 
-		if (def->op == OP_mov && from && from->kind == OPERAND_SPECIAL &&
-			from->special == SPECIAL_TID_X)
+		if (vs->ssa.nodes[source].previous == NONE && def->op == OP_mov && from &&
+			from->kind == OPERAND_SPECIAL && from->special == SPECIAL_TID_X)
 			return true;
 	}
 	if (insn->op == OP_shr || insn->op == OP_and || insn->op == OP_cvt || insn->op == OP_mov ||
