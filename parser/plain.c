@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One form for what can be written in several: a constant that may stand on either side stands second,
- * arithmetic that gives back its operand is a move, and a table of one target is a branch. So no later stage has
- * to look for the others. In: instructions whose operands are settled. Out: the same, of equal meaning; the
+ * arithmetic that gives back its operand is a move, a constant that a predicate is set to is 0 or 1, and a table of
+ * one target is a branch. So no later stage has to look for the others. In: instructions whose operands are settled. Out: the same, of equal meaning; the
  * text is untouched.
  */
 #include "parser/plain.h"
@@ -60,7 +60,9 @@ bool plain_may_change(uint16_t op)
 	case OP_mad:
 	case OP_max:
 	case OP_min:
+	case OP_mov:
 	case OP_mul:
+	case OP_not:
 	case OP_or:
 	case OP_shl:
 	case OP_shr:
@@ -77,8 +79,18 @@ static bool commutes(uint16_t op)
 	return op != OP_sub && op != OP_shl && op != OP_shr;
 }
 
+/* ISA 4.5.3: as in C, what is not zero is true; compilers write -1. */
+static void settle_truths(const struct insn *insn, struct operand *operands)
+{
+	for (uint32_t k = 1; k < insn->count; k++)
+		if (operands[k].kind == OPERAND_IMM)
+			operands[k].imm = operands[k].imm != 0;
+}
+
 void plain_form(struct insn *insn, struct operand *operands)
 {
+	if (insn->nmods == 1 && insn->mods[0] == MOD_pred)
+		settle_truths(insn, operands);
 	if (insn->count < 3)
 		return;
 	struct operand *first = &operands[1], *second = &operands[2];
