@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The whole road under libFuzzer: any bytes in; no crash, no leak, an output that is the input when
- * nothing was inserted, and (when every edge could be settled) one that a second run leaves alone.
+ * nothing was inserted, the same where only the text is asked for, and (when every edge could be settled) one that a
+ * second run leaves alone.
  */
 #include "lib/fencepost.h"
 
@@ -76,6 +77,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (first->ptx) {
 		if (!first->changed && !same(first, (const char *)data, size))
 			abort();
+		options.text_only = 1;
+		second = run(&options, (const char *)data, size);
+		if (!second || !second->ptx)
+			abort();
+		if (!is_incomplete(first) && !is_incomplete(second) &&
+			(!same(second, first->ptx, first->ptx_size) || second->edges_left != first->edges_left))
+			abort();
+		fencepost_free(second);
+		options.text_only = 0;
 		second = run(&options, first->ptx, first->ptx_size);
 		if (!second || !second->ptx)
 			abort();
