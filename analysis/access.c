@@ -106,8 +106,8 @@ static bool makes_peer(const struct function *fn, const struct insn *insn)
 }
 
 /* A shared::cluster address may be a peer's if it came through mapa, or if nobody knows where it
- * came from in a function that makes such addresses. */
-static bool may_be_peer(const struct collector *c, const struct access *a)
+ * came from in a function that makes such addresses, or that may be given one. */
+static bool may_be_peer(const struct collector *c, const struct access *a, const struct touch *t)
 {
 	const struct value *v = &a->address;
 
@@ -115,7 +115,8 @@ static bool may_be_peer(const struct collector *c, const struct access *a)
 		return false;
 	if (v->is_peer)
 		return !v->own_cta;
-	return c->makes_peers && v->base != BASE_SYMBOL && v->base != BASE_DERIVED;
+	return (c->makes_peers || (!c->is_entry && !t->generic_address)) && v->base != BASE_SYMBOL &&
+	       v->base != BASE_DERIVED;
 }
 
 /* Where a generic access behind a parameter is, wherever it runs. Most are known not to meet an async one by that
@@ -186,7 +187,7 @@ static void add_touch(struct collector *c, uint32_t insn, uint8_t number)
 		return;
 	find_object(c, &a);
 	a.roots = a.spaces & SPACE_GLOBAL ? roots : 0;
-	a.peer = t->peer || may_be_peer(c, &a);
+	a.peer = t->peer || may_be_peer(c, &a, t);
 	ARENA_PUSH(c->arena, c->out->v, c->out->n, c->cap, a);
 }
 

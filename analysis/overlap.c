@@ -190,6 +190,26 @@ static bool ends_below(const struct access *copy, const struct value *address,
 	return true;
 }
 
+/* Offsets from an aligned address as `inside` has them: below it there may be more of its variable. */
+static struct bytes around_aligned(const struct value *v, struct bytes b)
+{
+	const int64_t wrap = INT64_C(1) << 31;
+
+	if (v->assumptions & ASSUME_NO_WRAP || (v->lo >= -wrap && v->hi < wrap)) {
+		if (v->lo < 0)
+			b = (struct bytes){v->lo, v->hi, v->stride, b.size, true, v->assumptions};
+	} else if (v->lo >= wrap && v->hi < 2 * wrap) { /* below zero, as unsigned numbers have it */
+		b = (struct bytes){v->lo - 2 * wrap, v->hi - 2 * wrap, v->stride, b.size, true, v->assumptions};
+	} else {
+		uint64_t step = v->stride ? v->stride & -v->stride : 1;
+
+		b.stride = step < (uint64_t)wrap ? step : (uint64_t)wrap;
+		b.lo = -wrap + (int64_t)((uint64_t)v->lo & (b.stride - 1));
+		b.bounded = false;
+	}
+	return b;
+}
+
 /* Where an access lies in its variable, counted from its base if both accesses have it (`same`),
  * else from the variable's start; `v` is its address, counted likewise. */
 static struct bytes bytes_in_variable(const struct values *vs, const struct access *x, bool same,
@@ -200,9 +220,7 @@ static struct bytes bytes_in_variable(const struct values *vs, const struct acce
 		variable = 0; /* offsets count from the aligned address */
 	struct bytes b = inside(v, x->bytes, variable);
 
-	if (v->base == BASE_DERIVED && v->lo < 0) /* below the aligned address there may be more */
-		b = (struct bytes){v->lo, v->hi, v->stride, b.size, true, v->assumptions};
-	return b;
+	return v->base == BASE_DERIVED ? around_aligned(v, b) : b;
 }
 
 static struct overlap in_one_variable(const struct values *vs, const struct access *g,

@@ -456,6 +456,7 @@ struct value range_sub(const struct value *a, const struct value *b, uint32_t bi
 		struct value like = range_constant(0);
 
 		like.assumptions = a->assumptions | b->assumptions;
+		like.is_peer = a->is_peer != b->is_peer; /* it leads from one CTA to the other */
 		return range_fit(finish(like, (wide)a->lo - b->hi, (wide)a->hi - b->lo,
 					 range_gcd(a->stride, b->stride), bits),
 			bits);
