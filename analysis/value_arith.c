@@ -43,6 +43,21 @@ static struct value sum(const struct operation *op, const struct value *a, const
 	return counted(op, a, b, range_add(a, b, op->type.bits));
 }
 
+/* An aligned address as one of the variable that the other is in, so that their distance is known; else as it is. */
+static struct value in_symbol(const struct values *vs, const struct value *a, const struct value *b)
+{
+	struct value number = *a;
+
+	if (a->base != BASE_DERIVED || b->base != BASE_SYMBOL || vs->derived[a->id].parent.id != b->id)
+		return *a;
+	number.base = BASE_NUMBER;
+	number.space = 0;
+	struct value out = vs->derived[a->id].parent;
+
+	out.aux = b->aux;
+	return range_add(&out, &number, 64);
+}
+
 static struct value difference(
 	const struct operation *op, const struct value *a, const struct value *b)
 {
@@ -59,7 +74,9 @@ static struct value difference(
 
 		return b->base == BASE_DESCRIPTOR ? any(op->type.bits) : sum(op, a, &minus);
 	}
-	return range_sub(a, b, op->type.bits);
+	struct value whole = in_symbol(vs, a, b);
+
+	return range_sub(&whole, b, op->type.bits);
 }
 
 static struct value product(
