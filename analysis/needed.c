@@ -65,6 +65,37 @@ static uint64_t of_shift(uint64_t asked, bool right, struct type type, uint64_t 
 	return (stays ? stays << by : 0) | sign;
 }
 
+/* ISA 9.7.8.7: of the registers {second, first} 32 bits that begin `by' further up, or end so far down. */
+static uint64_t of_funnel(uint64_t asked, const struct insn *insn, uint32_t k, uint32_t by)
+{
+	by = insn_has(insn, MOD_wrap) ? by & 31 : by > 32 ? 32 : by;
+	by = insn_has(insn, MOD_l) ? 32 - by : by;
+	return (k ? asked >> (32 - by) : asked << by) & low_bits(32);
+}
+
+/* The predicate of a selp is set to a constant alone, which is not for source k. */
+static bool chooses_other(const struct values *vs, const struct insn *insn, uint32_t k)
+{
+	const struct function *fn = vs->fn;
+	const struct operand *p = insn_source(fn, insn, 2), *c;
+
+	if (!p || p->kind != OPERAND_REG || p->negated)
+		return false;
+	struct ids defs = value_definitions(vs, (uint32_t)(insn - fn->insns), p->id);
+	const struct insn *mov = defs.n == 1 && defs.v[0] < fn->ninsns ? &fn->insns[defs.v[0]] : NULL;
+
+	if (!mov || mov->op != OP_mov || mov->guard != NONE || insn_operand(fn, mov, 0)->kind != OPERAND_REG)
+		return false;
+	c = insn_source(fn, mov, 0);
+	return c && c->kind == OPERAND_IMM && !c->imm == !k;
+}
+
+/* Two constants have the bits that are asked for in common. */
+static bool same_bits(const bool known[4], const int64_t c[4], uint64_t asked)
+{
+	return known[0] && known[1] && !((uint64_t)(c[0] ^ c[1]) & asked);
+}
+
 /* ISA 9.7.1: a product of integers with a constant. */
 static uint64_t of_product(uint64_t asked, const struct insn *insn, uint64_t by)
 {
@@ -122,7 +153,13 @@ static uint64_t asked_of(const struct values *vs, const struct insn *insn, uint3
 	case OP_setp:
 		return k < 2 && same_registers(o[0], o[1]) ? 0 : ALL;
 	case OP_selp:
-		return k < 2 ? asked : same_registers(o[0], o[1]) ? 0 : ALL;
+		if (k < 2) /* the one that a constant chooses, or either */
+			return chooses_other(vs, insn, k) ? 0 : asked;
+		return same_registers(o[0], o[1]) || same_bits(known, c, asked) ? 0 : ALL;
+	case OP_slct:
+		return k < 2 ? asked : same_registers(o[0], o[1]) || same_bits(known, c, asked) ? 0 : ALL;
+	case OP_shf:
+		return k < 2 && known[2] ? of_funnel(asked, insn, k, (uint32_t)(uint64_t)c[2]) : ALL;
 	case OP_shl:
 	case OP_shr:
 		return k == 0 && known[1] ? of_shift(asked, insn->op == OP_shr, type, (uint32_t)(uint64_t)c[1]) : ALL;
