@@ -254,6 +254,42 @@ static struct value least_or_most(
 	return insn_has(op->insn, MOD_relu) ? range_max(&v, &zero) : v;
 }
 
+static uint32_t variable_of(const struct values *vs, const struct operand *o)
+{
+	uint32_t node = trips_plain_node(vs, o);
+	const struct value *v = node == NONE ? NULL : value_at(vs, node);
+
+	return !v			   ? NONE
+	       : v->base == BASE_SYMBOL	   ? v->id
+	       : v->base == BASE_DERIVED ? vs->derived[v->id].parent.id
+					   : NONE;
+}
+
+/* The source is how far one variable is from another. What that is added to, as an address of some third
+ * place, may be meant to be in any: sums are put in another order than they were written in. */
+static bool is_way_to_other(const struct values *vs, const struct operand *o)
+{
+	uint32_t node = trips_plain_node(vs, o);
+	const struct node *n = node == NONE ? NULL : &vs->ssa.nodes[node];
+	const struct insn *insn = n && n->kind == NODE_DEF && n->previous == NONE ? &vs->fn->insns[n->insn] : NULL;
+
+	if (!insn || insn->op != OP_sub)
+		return false;
+	uint32_t to = variable_of(vs, insn_source(vs->fn, insn, 0)), from = variable_of(vs, insn_source(vs->fn, insn, 1));
+
+	return to != NONE && from != NONE && to != from;
+}
+
+static bool goes_elsewhere(const struct operation *op, const struct value *a, const struct value *b)
+{
+	const struct values *vs = op->e.values;
+
+	return (b->base == BASE_NUMBER && (a->base == BASE_SYMBOL || a->base == BASE_DERIVED) &&
+		       is_way_to_other(vs, insn_source(vs->fn, op->insn, 1))) ||
+	       (a->base == BASE_NUMBER && (b->base == BASE_SYMBOL || b->base == BASE_DERIVED) &&
+		       is_way_to_other(vs, insn_source(vs->fn, op->insn, 0)));
+}
+
 /* A sum whose sources have to do with one another, in either order. */
 static bool sum_of_form(const struct operation *op, struct value *v)
 {
@@ -295,6 +331,8 @@ struct value operation_arithmetic(const struct operation *op)
 	case OP_add:
 		if (lockstep_evaluate(op->e, op->insn, &v))
 			return v;
+		if (goes_elsewhere(op, &a, &b))
+			return any(op->type.bits);
 		if (op->type.bits == 32 && !insn_has(op->insn, MOD_sat) && sum_of_form(op, &v)) {
 			b = sum(op, &a, &b);
 			return range_meet(&b, &v, 32);
