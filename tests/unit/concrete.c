@@ -4,75 +4,27 @@
  * from the value analysis on purpose. Of memory only local variables are modelled: other stores do
  * nothing, other loads are not supported.
  */
-#include "concrete.h"
+#include "concrete_private.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static uint32_t width(const struct insn *insn, uint32_t which, bool *is_signed)
-{
-	for (uint32_t i = 0; i < insn->nmods; i++) {
-		uint32_t bits = 0;
-		bool s = false;
-
-		switch (insn->mods[i]) {
-		case MOD_pred:
-			bits = 1;
-			break;
-		case MOD_s8:
-			s = true; /* fallthrough */
-		case MOD_u8:
-		case MOD_b8:
-			bits = 8;
-			break;
-		case MOD_s16:
-			s = true; /* fallthrough */
-		case MOD_u16:
-		case MOD_b16:
-			bits = 16;
-			break;
-		case MOD_s32:
-			s = true; /* fallthrough */
-		case MOD_u32:
-		case MOD_b32:
-			bits = 32;
-			break;
-		case MOD_s64:
-			s = true; /* fallthrough */
-		case MOD_u64:
-		case MOD_b64:
-			bits = 64;
-			break;
-		default:
-			continue;
-		}
-		if (!which--) {
-			*is_signed = s;
-			return bits;
-		}
-	}
-	*is_signed = false;
-	return 0;
-}
-
-static uint64_t cut(uint64_t v, uint32_t bits)
-{
-	return bits >= 64 ? v : v & ((UINT64_C(1) << bits) - 1);
-}
-
-static int64_t sign(uint64_t v, uint32_t bits)
-{
-	if (bits >= 64)
-		return (int64_t)v;
-	v = cut(v, bits);
-	return v >> (bits - 1) & 1 ? (int64_t)(v | ~UINT64_C(0) << bits) : (int64_t)v;
-}
 
 uint64_t concrete_base(const struct concrete *c, uint32_t symbol)
 {
 	if (function_symbol(c->fn, symbol)->space == SPACE_LOCAL)
 		return CONCRETE_LOCAL_BASE;
 	return function_symbol(c->fn, symbol)->align == 1024 ? c->shared_base : c->other_base;
+}
+
+/* The parts of a list, the low one first, as one number of so many bits. */
+static uint64_t packed(const struct concrete *c, const struct operand *list, uint32_t bits)
+{
+	uint32_t n = operand_count(list), each = bits / n;
+	uint64_t v = 0;
+
+	for (uint32_t k = n; k-- > 0;)
+		v = v << each | cut(concrete_operand(c, operand_child(c->fn, list, k)), each);
+	return v;
 }
 
 uint64_t concrete_operand(const struct concrete *c, const struct operand *o)
@@ -94,218 +46,10 @@ uint64_t concrete_operand(const struct concrete *c, const struct operand *o)
 		return concrete_base(c, o->id) + (uint64_t)operand_offset(c->fn, o);
 	case OPERAND_MEM:
 		return concrete_operand(c, operand_child(c->fn, o, 0));
-	case OPERAND_LIST: {
-		uint64_t v = 0;
-
-		for (uint32_t k = operand_count(o); k-- > 0;)
-			v = v << (64 / operand_count(o)) |
-			    concrete_operand(c, operand_child(c->fn, o, k));
-		return v;
-	}
+	case OPERAND_LIST:
+		return packed(c, o, 64);
 	default:
 		return (uint64_t)o->imm;
-	}
-}
-
-struct machine {
-	struct concrete *c;
-	const struct insn *insn;
-	uint32_t bits;
-	bool is_signed;
-	uint64_t a, b, d; /* sources, cut to the width */
-};
-
-__extension__ typedef unsigned __int128 uwide;
-
-static uint64_t high_product(const struct machine *m)
-{
-	if (m->is_signed)
-		return (uint64_t)(sign(m->a, m->bits) * sign(m->b, m->bits) >> m->bits);
-	if (m->bits == 64)
-		return (uint64_t)((uwide)m->a * m->b >> 64);
-	return m->a * m->b >> m->bits;
-}
-
-static uint64_t product(const struct machine *m)
-{
-	if (insn_has(m->insn, MOD_wide))
-		return m->is_signed ? (uint64_t)(sign(m->a, m->bits) * sign(m->b, m->bits))
-				    : m->a * m->b;
-	return insn_has(m->insn, MOD_hi) ? high_product(m) : m->a * m->b;
-}
-
-static bool compare(const struct machine *m)
-{
-	int64_t x = sign(m->a, m->bits), y = sign(m->b, m->bits);
-	bool less = m->is_signed ? x < y : m->a < m->b, equal = m->a == m->b;
-
-	if (insn_has(m->insn, MOD_eq))
-		return equal;
-	if (insn_has(m->insn, MOD_ne))
-		return !equal;
-	if (insn_has(m->insn, MOD_lt))
-		return less;
-	if (insn_has(m->insn, MOD_le))
-		return less || equal;
-	if (insn_has(m->insn, MOD_gt))
-		return !less && !equal;
-	return !less;
-}
-
-static uint64_t shifted(const struct machine *m)
-{
-	uint64_t k = m->b & UINT32_MAX;
-
-	if (m->insn->op == OP_shl)
-		return k >= m->bits ? 0 : m->a << k;
-	if (m->is_signed)
-		return (uint64_t)(sign(m->a, m->bits) >> (k >= m->bits ? m->bits - 1 : k));
-	return k >= m->bits ? 0 : m->a >> k;
-}
-
-static uint64_t extremum(const struct machine *m, bool most)
-{
-	bool less = m->is_signed ? sign(m->a, m->bits) < sign(m->b, m->bits) : m->a < m->b;
-
-	return less != most ? m->a : m->b;
-}
-
-static uint64_t quotient(const struct machine *m, bool rest)
-{
-	int64_t x = sign(m->a, m->bits), y = sign(m->b, m->bits);
-
-	if (!m->b)
-		return 0;
-	if (!m->is_signed)
-		return rest ? m->a % m->b : m->a / m->b;
-	if (y == -1)
-		return rest ? 0 : (uint64_t)-x;
-	return (uint64_t)(rest ? x % y : x / y);
-}
-
-static uint64_t field(const struct machine *m)
-{
-	uint32_t position = m->b & 255, length = m->d & 255;
-	uint64_t v = position >= m->bits ? 0 : m->a >> position;
-
-	if (!length)
-		return 0;
-	if (m->is_signed)
-		return (uint64_t)sign(v, length);
-	return cut(v, length);
-}
-
-static uint64_t logic(uint64_t a, uint64_t b, uint64_t c, uint64_t table)
-{
-	uint64_t out = 0;
-
-	for (uint32_t i = 0; i < 32; i++) {
-		uint32_t row = (uint32_t)((a >> i & 1) << 2 | (b >> i & 1) << 1 | (c >> i & 1));
-
-		out |= (table >> row & 1) << i;
-	}
-	return out;
-}
-
-static uint64_t permuted(uint64_t a, uint64_t b, uint64_t selector)
-{
-	uint64_t both = b << 32 | a, out = 0;
-
-	for (uint32_t i = 0; i < 4; i++) {
-		uint32_t s = selector >> (4 * i) & 15;
-		uint64_t byte = both >> (8 * (s & 7)) & 255;
-
-		if (s & 8)
-			byte = byte & 128 ? 255 : 0;
-		out |= byte << (8 * i);
-	}
-	return out;
-}
-
-static bool result(struct machine *m, uint64_t *out)
-{
-	const struct insn *insn = m->insn;
-	const struct function *fn = m->c->fn;
-	uint64_t e = insn->count > 4 ? concrete_operand(m->c, insn_operand(fn, insn, 4)) : 0;
-	bool to_signed;
-	uint32_t from;
-
-	switch (insn->op) {
-	case OP_mov:
-	case OP_cvta:
-		*out = m->a;
-		return true;
-	case OP_add:
-		*out = m->a + m->b;
-		return true;
-	case OP_sub:
-		*out = m->a - m->b;
-		return true;
-	case OP_mul:
-		*out = product(m);
-		return true;
-	case OP_mad:
-		*out = product(m) + m->d;
-		return true;
-	case OP_shl:
-	case OP_shr:
-		*out = shifted(m);
-		return true;
-	case OP_and:
-		*out = m->a & m->b;
-		return true;
-	case OP_or:
-		*out = m->a | m->b;
-		return true;
-	case OP_xor:
-		*out = m->a ^ m->b;
-		return true;
-	case OP_not:
-		*out = ~m->a;
-		return true;
-	case OP_neg:
-		*out = -m->a;
-		return true;
-	case OP_abs:
-		*out = sign(m->a, m->bits) < 0 ? -m->a : m->a;
-		return true;
-	case OP_min:
-	case OP_max:
-		*out = extremum(m, insn->op == OP_max);
-		return true;
-	case OP_div:
-	case OP_rem:
-		*out = quotient(m, insn->op == OP_rem);
-		return true;
-	case OP_bfe:
-		*out = field(m);
-		return true;
-	case OP_bfi: {
-		uint64_t mask = cut(~UINT64_C(0), (uint32_t)e) << m->d;
-
-		*out = (m->b & ~mask) | (m->a << m->d & mask);
-		return true;
-	}
-	case OP_selp:
-		*out = m->d ? m->a : m->b;
-		return true;
-	case OP_setp:
-		*out = compare(m);
-		return true;
-	case OP_cvt:
-		from = width(insn, 1, &to_signed);
-		*out = to_signed ? (uint64_t)sign(m->a, from) : cut(m->a, from);
-		/* a narrow result is extended in its register by its own sign */
-		*out = m->is_signed ? (uint64_t)sign(*out, m->bits) : cut(*out, m->bits);
-		return true;
-	case OP_lop3:
-		*out = logic(m->a, m->b, m->d, e);
-		return true;
-	case OP_prmt:
-		*out = permuted(m->a, m->b, m->d);
-		return true;
-	default:
-		return false;
 	}
 }
 
@@ -323,7 +67,7 @@ static enum outcome store(struct concrete *c, const struct insn *insn)
 	uint64_t at = concrete_operand(c, insn_operand(c->fn, insn, 0));
 	const struct operand *data = insn_operand(c->fn, insn, 1);
 	bool is_signed, list = data->kind == OPERAND_LIST;
-	uint32_t bytes = width(insn, 0, &is_signed) / 8;
+	uint32_t bytes = concrete_width(insn, 0, &is_signed) / 8;
 
 	if (!in_local(c, insn, at))
 		/* a generic address that is none of a variable: no program that means something */
@@ -347,7 +91,7 @@ static enum outcome load(struct concrete *c, const struct insn *insn)
 	uint64_t at = concrete_operand(c, insn_operand(c->fn, insn, 1)) - CONCRETE_LOCAL_BASE;
 	const struct operand *d = insn_operand(c->fn, insn, 0);
 	bool is_signed, list = d->kind == OPERAND_LIST;
-	uint32_t bytes = width(insn, 0, &is_signed) / 8;
+	uint32_t bytes = concrete_width(insn, 0, &is_signed) / 8;
 
 	for (uint32_t k = 0; k < (list ? operand_count(d) : 1); k++, at += bytes) {
 		const struct operand *to = list ? operand_child(c->fn, d, k) : d;
@@ -365,6 +109,22 @@ static enum outcome load(struct concrete *c, const struct insn *insn)
 		c->written[to->id] = true;
 	}
 	return DONE;
+}
+
+static void set_result(struct concrete *c, const struct insn *insn, uint64_t v, bool second)
+{
+	const struct operand *d = insn_operand(c->fn, insn, 0), *p = NULL;
+
+	if (d->kind == OPERAND_PAIR)
+		p = operand_child(c->fn, d, 1), d = operand_child(c->fn, d, 0);
+	if (d->kind == OPERAND_REG) {
+		c->regs[d->id] = cut(v, c->fn->regs[d->id].bits);
+		c->written[d->id] = true;
+	}
+	if (p && p->kind == OPERAND_REG) {
+		c->regs[p->id] = second;
+		c->written[p->id] = true;
+	}
 }
 
 static enum outcome step(struct concrete *c, uint32_t i)
@@ -392,7 +152,7 @@ static enum outcome step(struct concrete *c, uint32_t i)
 	if (insn->op == OP_ld) {
 		v = c->param;
 	} else {
-		m.bits = width(insn, 0, &m.is_signed);
+		m.bits = concrete_width(insn, 0, &m.is_signed);
 		uint32_t read = insn->op == OP_cvt ? 64 : m.bits;
 
 		m.a = insn->count > 1 ? cut(concrete_operand(c, insn_operand(c->fn, insn, 1)), read)
@@ -401,11 +161,12 @@ static enum outcome step(struct concrete *c, uint32_t i)
 		m.d = insn->count > 3 ? concrete_operand(c, insn_operand(c->fn, insn, 3)) : 0;
 		if (insn->op != OP_shl && insn->op != OP_shr)
 			m.b = cut(m.b, m.bits);
-		if (!result(&m, &v))
+		if (insn->op == OP_mov && insn_operand(c->fn, insn, 1)->kind == OPERAND_LIST)
+			m.a = packed(c, insn_operand(c->fn, insn, 1), m.bits);
+		if (!concrete_result(&m, &v))
 			return UNKNOWN;
 	}
-	c->regs[d->id] = cut(v, c->fn->regs[d->id].bits);
-	c->written[d->id] = true;
+	set_result(c, insn, v, concrete_second(&m, v));
 	return DONE;
 }
 
@@ -454,22 +215,6 @@ bool concrete_run_fresh(struct concrete *c, uint32_t nregs, uint32_t limit)
 	c->regs = NULL;
 	c->written = NULL;
 	return known;
-}
-
-static void set_result(struct concrete *c, const struct insn *insn, uint64_t v, bool second)
-{
-	const struct operand *d = insn_operand(c->fn, insn, 0), *p = NULL;
-
-	if (d->kind == OPERAND_PAIR)
-		p = operand_child(c->fn, d, 1), d = operand_child(c->fn, d, 0);
-	if (d->kind == OPERAND_REG) {
-		c->regs[d->id] = cut(v, c->fn->regs[d->id].bits);
-		c->written[d->id] = true;
-	}
-	if (p && p->kind == OPERAND_REG) {
-		c->regs[p->id] = second;
-		c->written[p->id] = true;
-	}
 }
 
 /* shfl.sync.mode d|p, a, b, c, mask with all lanes there (ISA 9.7.9.6). */

@@ -10,6 +10,9 @@ static bool has_descriptor(
 	value_descriptor(vs, v, &d);
 	if (!cover_has(vs, c, &d.start, (x & 0x3fff) << 4, 18))
 		return false;
+	/* a start that is not in its variable may be too large for its bits: no program that means something */
+	if (d.start.base == BASE_SYMBOL && (((x & 0x3fff) << 4) - concrete_base(c, d.start.id)) % (1 << 18) >= 1 << 16)
+		return true;
 	return !d.high_known ||
 	       (d.lbo == (x >> 16 & 0x3fff) * 16 && d.sbo == (x >> 32 & 0x3fff) * 16 &&
 		       d.base_offset == (x >> 49 & 7) && d.swizzle == x >> 61 &&

@@ -2,6 +2,7 @@
 #include "integers.h"
 
 #include "integer_forms.h"
+#include "integer_seldom.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,6 +49,13 @@ static void guard(struct writer *w)
 {
 	if (!pick(w, 6))
 		put(w, "@%s%%p%u ", pick(w, 2) ? "!" : "", pick(w, 6));
+}
+
+static void seldom(struct writer *w)
+{
+	struct seldom s = {pick(w, REGS), pick(w, REGS), pick(w, REGS), pick(w, WIDE), pick(w, WIDE), integers_constant(w)};
+
+	seldom_write(w, &s);
 }
 
 static void arithmetic(struct writer *w)
@@ -568,6 +576,8 @@ static void block(struct writer *w, uint32_t depth)
 			local_memory(w);
 		else if (kind == 9 && !pick(w, 3))
 			descriptor(w);
+		else if (kind == 11)
+			seldom(w);
 		else
 			arithmetic(w);
 	}

@@ -72,11 +72,14 @@ static bool see(struct concrete *c, uint32_t insn)
 	}
 	if (i->op != OP_st)
 		return true;
-	uint64_t at = concrete_operand(c, insn_operand(c->fn, i, 0)) - c->shared_base;
+	uint64_t at = concrete_operand(c, insn_operand(c->fn, i, 0)) - c->shared_base, bytes = insn_has(i, MOD_u32) ? 4 : 1;
+
+	if (at % bytes) /* traps (ISA 6.4.1.1) */
+		return true;
 
 	for (uint32_t k = 0; k < r->t->unit.accesses.n; k++)
 		if (r->t->unit.accesses.v[k].insn == insn)
-			for (uint64_t b = 0; b < (insn_has(i, MOD_u32) ? 4 : 1); b++)
+			for (uint64_t b = 0; b < bytes; b++)
 				if (((at + b) & UINT32_MAX) < 2048)
 					r->touched[k][((at + b) & 2047) / 64 % 64] |=
 						UINT64_C(1) << ((at + b) % 64);
