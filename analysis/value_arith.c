@@ -128,8 +128,10 @@ static struct value shift_right(
 
 	if (range_is_constant(amount, &k) && k == 4 && value_is_shared_address(&v))
 		return descriptor_from_address(op->e.values, &v);
-	if (v.base == BASE_DESCRIPTOR && range_is_constant(amount, &k) && k == 32)
-		return descriptor_half(op->e.values, &v, true);
+	if (v.base == BASE_DESCRIPTOR && range_is_constant(amount, &k) && k == 32) {
+		v = descriptor_half(op->e.values, &v, true);
+		return op->type.is_signed ? value_in_type(&v, (struct type){.bits = 32, .is_signed = true}) : v;
+	}
 	v = value_in_type(&v, op->type);
 	return range_shr(&v, amount);
 }

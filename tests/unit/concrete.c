@@ -183,6 +183,8 @@ bool concrete_run(struct concrete *c, uint32_t limit)
 		const struct insn *insn = &c->fn->insns[i];
 
 		if (!concrete_guard(c, insn)) {
+			if (c->pass)
+				c->pass(c, i);
 			i++;
 			continue;
 		}

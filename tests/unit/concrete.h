@@ -21,6 +21,8 @@ struct concrete {
 	bool *written;
 	/* called before each executed instruction; false stops the run */
 	bool (*see)(struct concrete *, uint32_t insn);
+	/* called, where it is there, for each one whose guard does not hold */
+	void (*pass)(struct concrete *, uint32_t insn);
 	void *context;
 	uint32_t steps;
 };

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cover.h"
 
+/* Where the numbers of a value begin; 0: they are no addresses. */
+static uint64_t base_of(const struct values *vs, const struct concrete *c, const struct value *v)
+{
+	if (v->base == BASE_SYMBOL)
+		return concrete_base(c, v->id);
+	if (v->base != BASE_DERIVED)
+		return 0;
+	const struct derived_base *d = &vs->derived[v->id];
+	uint64_t size = UINT64_C(1) << d->log2;
+
+	return (concrete_base(c, d->parent.id) + d->key + size - 1) & -size;
+}
+
 /* The start, in 18 bits, and all other bits where they are known (ISA 9.7.15.5.1). */
 static bool has_descriptor(
 	const struct values *vs, const struct concrete *c, const struct value *v, uint64_t x)
@@ -10,8 +23,11 @@ static bool has_descriptor(
 	value_descriptor(vs, v, &d);
 	if (!cover_has(vs, c, &d.start, (x & 0x3fff) << 4, 18))
 		return false;
-	/* a start that is not in its variable may be too large for its bits: no program that means something */
-	if (d.start.base == BASE_SYMBOL && (((x & 0x3fff) << 4) - concrete_base(c, d.start.id)) % (1 << 18) >= 1 << 16)
+	/* bits that no descriptor has, or a start in no variable: the address was too large, or another one's: no program that
+	 * means something */
+	uint64_t base = base_of(vs, c, &d.start);
+
+	if (x >> 14 & 3 || (base && (((x & 0x3fff) << 4) - base) % (1 << 18) >= 1 << 14))
 		return true;
 	return !d.high_known ||
 	       (d.lbo == (x >> 16 & 0x3fff) * 16 && d.sbo == (x >> 32 & 0x3fff) * 16 &&
@@ -28,16 +44,9 @@ bool cover_has(const struct values *vs, const struct concrete *c, const struct v
 		return true;
 	if (v->base == BASE_DESCRIPTOR)
 		return has_descriptor(vs, c, v, x);
-	if (v->base == BASE_SYMBOL) {
-		x -= concrete_base(c, v->id);
-	} else if (v->base == BASE_DERIVED) {
-		const struct derived_base *d = &vs->derived[v->id];
-		uint64_t size = UINT64_C(1) << d->log2;
-
-		x -= (concrete_base(c, d->parent.id) + d->key + size - 1) & -size;
-	} else if (v->base != BASE_NUMBER) {
+	x -= base_of(vs, c, v);
+	if (v->base != BASE_SYMBOL && v->base != BASE_DERIVED && v->base != BASE_NUMBER)
 		return true;
-	}
 	x &= mask;
 	if (v->lo <= -VALUE_FAR || v->hi >= VALUE_FAR) {
 		/* no bound: modulo 2^64 the other end says nothing either; the residue has to be

@@ -11,11 +11,11 @@ static const char *any_sign(struct writer *w)
 }
 
 /* With a second result, with another predicate, or both (ISA 9.7.6.1). */
-static void comparison(struct writer *w, const struct seldom *s)
+static void comparison(struct writer *w, const struct seldom *s, uint32_t p)
 {
 	static const char *const tests[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 	static const char *const with[] = {"", ".and", ".or", ".xor"};
-	uint32_t p = pick(w, PREDICATES), q = pick(w, PREDICATES), way = pick(w, 4);
+	uint32_t q = pick(w, PREDICATES), way = pick(w, 4);
 
 	bool long_one = !pick(w, 5);
 
@@ -32,10 +32,10 @@ static void comparison(struct writer *w, const struct seldom *s)
 	put(w, ";\n");
 }
 
-static void predicate(struct writer *w)
+static void predicate(struct writer *w, uint32_t p)
 {
 	static const char *const ops[] = {"and", "or", "xor"};
-	uint32_t p = pick(w, PREDICATES), a = pick(w, PREDICATES);
+	uint32_t a = pick(w, PREDICATES);
 
 	switch (pick(w, 4)) {
 	case 0:
@@ -123,6 +123,13 @@ static void narrow(struct writer *w, const struct seldom *s)
 	}
 }
 
+/* Whether any bit is set, put together with a predicate, beside the number. */
+static void logic(struct writer *w, const struct seldom *s, uint32_t p)
+{
+	put(w, "lop3.%s.b32 %%r%u|%%p%u, %%r%u, %%r%u, %" PRId64 ", %u, %%p%u;\n", pick(w, 2) ? "or" : "and", s->d, p, s->x,
+		s->y, s->constant, pick(w, 256), pick(w, PREDICATES));
+}
+
 static void bits(struct writer *w, const struct seldom *s)
 {
 	static const char *const one[] = {"popc.b32", "clz.b32", "brev.b32", "not.b32", "cnot.b32", "bfind.u32", "bfind.s32"};
@@ -133,8 +140,7 @@ static void bits(struct writer *w, const struct seldom *s)
 		put(w, "shf.%s.%s.b32 %%r%u, %%r%u, %%r%u, %u;\n", pick(w, 2) ? "l" : "r", pick(w, 2) ? "wrap" : "clamp",
 			s->d, s->x, s->y, pick(w, 40));
 	else
-		put(w, "lop3.%s.b32 %%r%u|%%p%u, %%r%u, %%r%u, %" PRId64 ", %u, %%p%u;\n", pick(w, 2) ? "or" : "and", s->d,
-			pick(w, PREDICATES), s->x, s->y, s->constant, pick(w, 256), pick(w, PREDICATES));
+		logic(w, s, pick(w, PREDICATES));
 }
 
 static void three(struct writer *w, const struct seldom *s)
@@ -166,10 +172,10 @@ void seldom_write(struct writer *w, const struct seldom *s)
 	switch (pick(w, 8)) {
 	case 0:
 	case 1:
-		comparison(w, s);
+		comparison(w, s, pick(w, PREDICATES));
 		break;
 	case 2:
-		predicate(w);
+		predicate(w, pick(w, PREDICATES));
 		break;
 	case 3:
 		halves(w, s);
@@ -185,5 +191,19 @@ void seldom_write(struct writer *w, const struct seldom *s)
 		break;
 	default:
 		three(w, s);
+	}
+}
+
+void seldom_write_predicate(struct writer *w, const struct seldom *s, uint32_t p)
+{
+	switch (pick(w, 4)) {
+	case 0:
+		logic(w, s, p);
+		break;
+	case 1:
+		predicate(w, p);
+		break;
+	default:
+		comparison(w, s, p);
 	}
 }

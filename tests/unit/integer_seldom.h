@@ -11,3 +11,5 @@ struct seldom {
 };
 
 void seldom_write(struct writer *, const struct seldom *);
+/* One that sets this predicate. */
+void seldom_write_predicate(struct writer *, const struct seldom *, uint32_t p);

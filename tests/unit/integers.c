@@ -58,6 +58,13 @@ static void seldom(struct writer *w)
 	seldom_write(w, &s);
 }
 
+static void seldom_predicate(struct writer *w, uint32_t p)
+{
+	struct seldom s = {pick(w, REGS), pick(w, REGS), pick(w, REGS), pick(w, WIDE), pick(w, WIDE), integers_constant(w)};
+
+	seldom_write_predicate(w, &s, p);
+}
+
 static void arithmetic(struct writer *w)
 {
 	static const char *const two[] = {"add.s32", "add.u32", "sub.s32", "mul.lo.s32", "and.b32",
@@ -530,7 +537,10 @@ static void branch(struct writer *w, uint32_t depth)
 {
 	uint32_t label = w->labels++, p = pick(w, 5);
 
-	compare(w, p);
+	if (pick(w, 3))
+		compare(w, p);
+	else
+		seldom_predicate(w, p);
 	put(w, "@%s%%p%u bra E%u;\n", pick(w, 2) ? "!" : "", p, label);
 	block(w, depth + 1);
 	if (pick(w, 2)) {

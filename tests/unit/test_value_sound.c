@@ -86,6 +86,16 @@ static bool see(struct concrete *c, uint32_t insn)
 	return true;
 }
 
+static void pass(struct concrete *c, uint32_t insn)
+{
+	struct run *r = c->context;
+
+	if (value_decided(r->t->unit.values, insn) != 1)
+		return;
+	fprintf(stderr, "%s\n", r->t->source.text);
+	fail_msg("program %" PRIu64 ", line %u: a guard called true does not hold", r->seed, unit_text_line(r->t, insn));
+}
+
 static void check_pairs(struct run *r)
 {
 	struct unit *u = &r->t->unit;
@@ -131,6 +141,7 @@ static uint32_t check_program(uint64_t seed, uint32_t assume, uint32_t *slots)
 			.shared_base = 1024 * (uint64_t)(20 + pick(w, 100)),
 			.other_base = 199936 + 128 * (uint64_t)pick(w, 300),
 			.see = see,
+			.pass = pass,
 			.context = &r};
 		assert_true(concrete_run_fresh(c, t.unit.fn->nregs, 4000));
 	}
