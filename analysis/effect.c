@@ -87,6 +87,8 @@ static uint8_t place_of(
 static bool reaches_peers(const struct insn *insn)
 {
 	return insn_has(insn, MOD_multicast__cluster) ||
+	       insn_has(insn, MOD_multicast__cluster__16b) ||
+	       insn_has(insn, MOD_multicast__cluster__32b) ||
 	       insn_has(insn, MOD_multicast__cluster__all) ||
 	       (insn->op == OP_tcgen05 && insn_has(insn, MOD_cta_group__2));
 }
@@ -170,9 +172,12 @@ static bool may_be_remote(const struct insn *insn, const struct effect *e)
 	return !spaces || (spaces & SPACE_CLUSTER);
 }
 
+/* A multicast arrive or expect-tx is for barriers of other CTAs too, with a mask behind its other operands: no
+ * row says so. */
 static bool has_unknown_modifier(const struct insn *insn)
 {
-	return insn_has(insn, MOD_UNKNOWN);
+	return insn_has(insn, MOD_UNKNOWN) ||
+	       (insn->op == OP_mbarrier && insn_has(insn, MOD_multicast__cluster__32b));
 }
 
 /* The fences that settle something have no optional modifiers: one more makes another fence of
@@ -222,9 +227,12 @@ static void apply_form(const struct function *fn, const struct insn *insn, const
 	apply_fence(insn, form, e);
 	for (uint32_t i = 0; i < 4 && form->touches[i].access; i++)
 		add_touch(fn, insn, &form->touches[i], e);
+	/* with a modifier more a wait may complete less, and a fence order less (`.sync_restrict') */
 	if (has_unknown_modifier(insn) && !e->pure) {
 		e->known = false;
-		e->may_touch_memory = e->ntouches > 0;
+		e->may_touch_memory = e->ntouches > 0 || e->sync != SYNC_NONE;
+		if (e->fence != FENCE_NONE)
+			e->fence = FENCE_OTHER;
 	}
 }
 

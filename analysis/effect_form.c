@@ -54,6 +54,9 @@
 		.example = text, role},
 #define PURE(word, sec, since, text)                                                               \
 	FORM(word, WITH(0), ANY, NO_TOUCH, ROLE(.flags = FORM_PURE), sec, since, "sm_90a", text)
+#define NEWER(word, sec, since, cpu, text)                                                         \
+	FORM(word, WITH(0), ANY, NO_TOUCH, ROLE(.flags = FORM_PURE | FORM_NEWER), sec, since, cpu, \
+		text)
 /* clang-format on */
 
 static const struct form forms[] = {

@@ -76,7 +76,7 @@ static bool holds(const struct taint *t, const struct operand *o, uint32_t depth
 /* Some operand that is read as it is, not through brackets. */
 static bool reads_one(const struct taint *t, const struct insn *insn)
 {
-	uint32_t first = regs_first_is_destination(t->fn, insn) ? 1 : 0;
+	uint32_t first = regs_destinations(t->fn, insn);
 
 	for (uint32_t k = first; k < insn->count; k++)
 		if (holds(t, insn_operand(t->fn, insn, k), 0))

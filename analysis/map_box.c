@@ -444,6 +444,7 @@ static uint32_t dimensions_of(const struct insn *insn)
 	static const enum modifier named[] = {MOD_1d, MOD_2d, MOD_3d, MOD_4d, MOD_5d};
 
 	if (insn_has(insn, MOD_im2col) || insn_has(insn, MOD_im2col__w) || insn_has(insn, MOD_im2col__w__128) ||
+		insn_has(insn, MOD_im2col_no_offs__w) ||
 		insn_has(insn, MOD_im2col_no_offs) || insn_has(insn, MOD_tile__gather4) ||
 		insn_has(insn, MOD_tile__scatter4))
 		return 0;

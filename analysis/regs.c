@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PTX names the destination first (ISA 9.1); the exceptions are instructions whose first operand is
- * a memory operand (stores) and a short list that has no destination at all. Everything else is read.
+ * a memory operand (stores), a short list that has no destination at all, and a few with two. Everything
+ * else is read.
  */
 #include "analysis/regs.h"
 
@@ -50,38 +51,52 @@ static void collect(const struct function *fn, const struct operand *o, struct a
 	}
 }
 
-bool regs_first_is_destination(const struct function *fn, const struct insn *insn)
+/* Few have a second result: the reduction or the metadata of tcgen05.ld, what an mbarrier's wait reports, both in
+ * front of the address, and the metadata of spcompress. */
+static uint32_t results(const struct function *fn, const struct insn *insn)
+{
+	uint32_t n = 1;
+
+	if (insn->op == OP_spcompress)
+		return insn->count > 1 ? 2 : 1;
+	if (insn->op != OP_tcgen05 && insn->op != OP_mbarrier)
+		return 1;
+	while (n < insn->count && insn_operand(fn, insn, n)->kind != OPERAND_MEM)
+		n++;
+	return n < insn->count ? n : 1;
+}
+
+uint32_t regs_destinations(const struct function *fn, const struct insn *insn)
 {
 	const struct operand *first = insn_operand(fn, insn, 0);
 
 	if (!first || has_no_destination(insn))
-		return false;
+		return 0;
 	if (insn->op == OP_call)
 		return first->kind == OPERAND_TUPLE;
-	return first->kind == OPERAND_REG || first->kind == OPERAND_LIST ||
-		first->kind == OPERAND_PAIR || first->kind == OPERAND_SINK;
+	if (first->kind != OPERAND_REG && first->kind != OPERAND_LIST &&
+		first->kind != OPERAND_PAIR && first->kind != OPERAND_SINK)
+		return 0;
+	return results(fn, insn);
 }
 
 void regs_defined(const struct function *fn, const struct insn *insn, struct arena *arena,
 	struct reg_list *defs)
 {
 	defs->n = 0;
-	if (regs_first_is_destination(fn, insn))
-		collect(fn, insn_operand(fn, insn, 0), arena, defs, 0);
+	for (uint32_t i = 0, n = regs_destinations(fn, insn); i < n; i++)
+		collect(fn, insn_operand(fn, insn, i), arena, defs, 0);
 }
 
 void regs_of(const struct function *fn, const struct insn *insn, struct arena *arena,
 	struct insn_regs *out)
 {
-	uint32_t first_use = 0;
+	uint32_t first_use = regs_destinations(fn, insn);
 
 	out->uses.n = 0;
 	regs_defined(fn, insn, arena, &out->defs);
-	if (regs_first_is_destination(fn, insn)) {
-		first_use = 1;
-		if (insn->op == OP_wgmma) /* D is accumulated in place (ISA 9.7.15.5) */
-			collect(fn, insn_operand(fn, insn, 0), arena, &out->uses, 0);
-	}
+	if (first_use && insn->op == OP_wgmma) /* D is accumulated in place (ISA 9.7.15.5) */
+		collect(fn, insn_operand(fn, insn, 0), arena, &out->uses, 0);
 	for (uint32_t i = first_use; i < insn->count; i++)
 		collect(fn, insn_operand(fn, insn, i), arena, &out->uses, 0);
 	if (insn->guard != NONE)

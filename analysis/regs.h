@@ -17,5 +17,5 @@ struct insn_regs {
 void regs_of(const struct function *, const struct insn *, struct arena *, struct insn_regs *out);
 /* The definitions alone. */
 void regs_defined(const struct function *, const struct insn *, struct arena *, struct reg_list *);
-/* Its operand 0 is written (and, but for accumulators, not read). */
-bool regs_first_is_destination(const struct function *, const struct insn *);
+/* How many of its first operands are written (and, but for accumulators, not read). */
+uint32_t regs_destinations(const struct function *, const struct insn *);

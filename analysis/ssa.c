@@ -110,11 +110,11 @@ static void see_insn(struct sights *seen, uint32_t i)
 {
 	const struct function *fn = seen->ssa->fn;
 	const struct insn *insn = &fn->insns[i];
-	uint32_t first = regs_first_is_destination(fn, insn);
+	uint32_t first = regs_destinations(fn, insn);
 
 	seen->insn = i;
-	if (first)
-		see_defined(seen, insn_operand(fn, insn, 0), 0);
+	for (uint32_t k = 0; k < first; k++)
+		see_defined(seen, insn_operand(fn, insn, k), 0);
 	for (uint32_t k = first; k < insn->count; k++) {
 		const struct operand *o = insn_operand(fn, insn, k);
 
@@ -588,7 +588,7 @@ uint32_t ssa_node_before(struct ssa *s, uint32_t insn, uint32_t reg)
 	ssa_register(s, reg);
 	if (i->guard == reg)
 		return s->guard_of[insn];
-	for (uint32_t k = regs_first_is_destination(s->fn, i); !found && k < i->count; k++)
+	for (uint32_t k = regs_destinations(s->fn, i); !found && k < i->count; k++)
 		found = find_register(s->fn, insn_operand(s->fn, i, k), reg, 0);
 	return found ? found->node : NONE;
 }

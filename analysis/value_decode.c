@@ -140,7 +140,8 @@ const bool value_arithmetic[OP_LINK_MOV + 1] = {
 
 bool value_sends_to_mask(const struct insn *insn)
 {
-	return insn->op == OP_cp && insn_has(insn, MOD_multicast__cluster);
+	return insn->op == OP_cp && (insn_has(insn, MOD_multicast__cluster) ||
+					    insn_has(insn, MOD_multicast__cluster__16b));
 }
 
 /* Behind the mbarrier, the last operand in brackets, and the offsets of im2col. */

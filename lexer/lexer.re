@@ -28,7 +28,7 @@
 	follow  = [A-Za-z0-9_$];
 	name    = letter follow* | [_$%] follow+;
 	part    = [A-Za-z0-9_]+;
-	dotword = "." part ("::" part)*;
+	dotword = "." part ("::" part)* ("::" [0-9]+ ":" [0-9]+)?; /* .sp::2:4 */
 	decimal = "0" | [1-9][0-9]*;
 	hexa    = "0x" [0-9A-Fa-f]+ | "0X" [0-9A-Fa-f]+;
 	exact   = "0" [fF] [0-9A-Fa-f]{8} | "0" [dD] [0-9A-Fa-f]{16};

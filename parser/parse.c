@@ -66,7 +66,7 @@ static void explain(struct source *source, struct arena *arena, struct names *na
 }
 
 /* The ISA edition that the tables and effects were made from. */
-enum { KNOWN_MAJOR = 9, KNOWN_MINOR = 4 };
+enum { KNOWN_MAJOR = 9, KNOWN_MINOR = 5 };
 
 static void note_newer(const struct modules *modules, struct diags *diags)
 {

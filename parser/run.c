@@ -408,6 +408,12 @@ static inline uint64_t marks_of_ends(const char *p)
 	return (((bytes - (' ' + 1) * ones) & ~bytes) | ((differs - ones) & ~differs)) & tops;
 }
 
+/* A colon in a modifier, as the two kinds in `.sp::2:4'; a label's has no digit behind it. */
+static bool goes_on(const char *p)
+{
+	return *p == ':' && (p[1] == ':' || (is_digit(p[-1]) && is_digit(p[1])));
+}
+
 /* The end of an opcode with its modifiers, or of a label's name. */
 static const char *word_end(const struct walk *w, const char *p)
 {
@@ -415,11 +421,11 @@ static const char *word_end(const struct walk *w, const char *p)
 		uint64_t marks = marks_of_ends(p);
 
 		p += marks ? __builtin_ctzll(marks) / 8 : 8;
-		if (marks && (*p != ':' || p[1] != ':'))
+		if (marks && !goes_on(p))
 			return p;
 		p += marks ? 2 : 0;
 	}
-	while ((unsigned char)*p > ' ' && *p != ';' && (*p != ':' || p[1] == ':'))
+	while ((unsigned char)*p > ' ' && *p != ';' && (*p != ':' || goes_on(p)))
 		p += 1 + (*p == ':');
 	return p;
 }

@@ -257,8 +257,8 @@ static void test_parse_notes_newer_versions(void **state)
 		const char *text;
 		uint32_t notes;
 	} rows[] = {
-		{".version 9.4 .target sm_90", 0},
-		{".version 9.5 .target sm_90", 1},
+		{".version 9.5 .target sm_90", 0},
+		{".version 9.6 .target sm_90", 1},
 		{".version 10.0 .target sm_90", 1},
 		{".version 8.9 .target sm_90", 0},
 	};
