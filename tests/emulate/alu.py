@@ -30,6 +30,8 @@ class Arithmetic:
         n = bits or BITS[kind]
         keep, dst = mask(out or n), ops[0]
         src = [self.value(o) for o in ops[1:]]
+        if kind == "pred":
+            src = [self.value("1" if v.lstrip("-").isdigit() and int(v) else v) for v in ops[1:]]
         sign = kind[0] == "s"
 
         def read(t):
@@ -179,7 +181,19 @@ class Arithmetic:
                 if table >> i & 1:
                     r |= (a if i & 4 else ~a) & (b if i & 2 else ~b) & (c if i & 1 else ~c)
             return r
-        return self.arithmetic(w, ops, f)
+        if len(ops) < 6:
+            return self.arithmetic(w, ops, f)
+        # d|p, a, b, c, table, q: p is whether the result is not 0, joined with q
+        both, src = [x.strip() for x in ops[0].split("|")], [self.value(o) for o in ops[1:]]
+
+        def run(t):
+            *vs, q = [s(t) for s in src]
+            r = f(*[v & mask(32) for v in vs]) & mask(32)
+            p = int(bool(r) and q) if "and" in w else int(bool(r) or q)
+            for d, v in zip(both, (r, p)):
+                if d != "_":
+                    t.regs[d] = v
+        return run
 
     def op_prmt(self, line, w, ops, *_):
         if w[-2:-1] != ["prmt"]:
@@ -234,6 +248,11 @@ class Arithmetic:
             v, d = self.value(src[0]), dst[0]
             if w[-1] in FLOATS and not src[0].startswith("%"):
                 return self.zero(d)
+            if w[-1] == "pred":  # a constant that is not zero is true
+
+                def truth(t):
+                    t.regs[d] = int(v(t) != 0)
+                return truth
 
             def run(t):
                 t.regs[d] = v(t) & mask(n)

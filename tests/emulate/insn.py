@@ -7,7 +7,8 @@ from machine import LOCAL, PARAM, SHARED, Ended, Unsupported
 from meet import Meetings
 from proxy import Proxies
 
-NEUTRAL = {"setmaxnreg", "nanosleep", "prefetch", "griddepcontrol", "membar", "pmevent", "discard", "applypriority", "prefetchu", "brkpt"}
+NEUTRAL = {"setmaxnreg", "nanosleep", "prefetch", "griddepcontrol", "pmevent", "discard", "applypriority", "prefetchu", "brkpt"}
+SCOPES = ("cta", "cluster", "gpu", "sys", "gl")
 FLOAT_ONLY = {"ex2", "lg2", "rcp", "rsqrt", "sqrt", "sin", "cos", "tanh", "fma", "copysign", "testp", "mma", "wmma"}
 
 
@@ -121,8 +122,11 @@ class Compiler(Arithmetic, Meetings, Proxies):
         return run, finish
 
     def make(self, line, w, ops, labels, tables, pc):
-        if w[0] in NEUTRAL or (w[0] == "fence" and w[1] != "proxy"):
+        if w[0] in NEUTRAL or (w[0] in ("fence", "membar") and w[1] in ("mbarrier_init", "acquire", "release")):
             return (lambda t: None), None
+        if w[0] in ("fence", "membar") and w[1] != "proxy":
+            scope, m = next((x for x in w if x in SCOPES), "sys"), self.m
+            return (lambda t: m.fence_of_memory(t, "cta" if scope == "cta" else "gpu")), None
         if w[0] in FLOAT_ONLY or (w[-1] in FLOATS and w[0] not in ("ld", "st", "mov", "selp", "atom", "red", "cp", "setp", "wgmma")):
             return self.zero(ops[0]), None
         make = getattr(self, "op_" + w[0], None)
@@ -145,10 +149,18 @@ class Compiler(Arithmetic, Meetings, Proxies):
     def lanes(w):
         return next((int(x[1:]) for x in w if x in ("v2", "v4", "v8")), 1)
 
+    @staticmethod
+    def strength(w):
+        """(strong, scope if it releases, scope if it acquires)"""
+        scope = "cta" if "cta" in w else "gpu"
+        strong = any(x in ("relaxed", "volatile", "acquire", "release", "acq_rel", "mmio") for x in w) or w[0] in ("atom", "red")
+        return strong, scope if "release" in w or "acq_rel" in w else None, scope if "acquire" in w or "acq_rel" in w else None
+
     def op_ld(self, line, w, ops, *_):
         space, n = self.space(w), BITS[w[-1]]
         dst, at, size = self.vector(ops[0]), self.place(ops[1], space), BITS[w[-1]] // 8
         m, sign = self.m, w[-1][0] == "s"
+        strong, _, acquire = self.strength(w)
         if space in ("param", "const"):
             params = self.params
 
@@ -162,6 +174,8 @@ class Compiler(Arithmetic, Meetings, Proxies):
             a = at(t)
             if "nc" not in w:
                 m.generic(t, line, a, size * len(dst), False)
+            if strong:
+                m.strong_read(t, a, acquire)
             for i, d in enumerate(dst):
                 v = m.load(t, a + i * size, size)
                 if d != "_":
@@ -171,16 +185,29 @@ class Compiler(Arithmetic, Meetings, Proxies):
     op_ldu = op_ld
 
     def op_st(self, line, w, ops, *_):
-        if "async" in w or "bulk" in w:
-            raise Unsupported("st.async")
+        if "bulk" in w or "async" in w and len(ops) < 3:
+            raise Unsupported(".".join(w[:2]))
         space, size = self.space(w), BITS[w[-1]] // 8
         src, at, m = [self.value(v) for v in self.vector(ops[1])], self.place(ops[0], space), self.m
         if space == "param":
             raise Unsupported("call")
+        if "async" in w:
+            bar = self.place(ops[2], "shared")
+
+            def asynchronous(t):
+                for i, v in enumerate(src):
+                    m.store(t, at(t) + i * size, size, v(t))
+                m.ends_at(line, at(t), size * len(src), bar(t))
+            return asynchronous
+        strong, release, _ = self.strength(w)
 
         def run(t):
             a = at(t)
             m.generic(t, line, a, size * len(src), True)
+            if strong:
+                m.strong_write(t, a, release, False)
+            else:
+                m.flags.pop(a, None)
             for i, v in enumerate(src):
                 m.store(t, a + i * size, size, v(t))
             m.changes += 1
@@ -189,8 +216,10 @@ class Compiler(Arithmetic, Meetings, Proxies):
     def op_atom(self, line, w, ops, *_):
         dst = ops[0] if w[0] == "atom" else "zqunused"
         at_op, rest = (ops[1], ops[2:]) if w[0] == "atom" else (ops[0], ops[1:])
-        if "async" in w or at_op[:1] != "[" or self.lanes(w) > 1:
-            raise Unsupported("red.async")
+        ends = self.place(rest.pop(), "shared") if "async" in w and len(rest) > 1 else None
+        if "async" in w and not ends or at_op[:1] != "[" or self.lanes(w) > 1:
+            raise Unsupported(".".join(w))
+        _, release, acquire = self.strength(w)
         kind = w[-1]
         n = BITS.get(kind, 0)
         if not n:
@@ -206,7 +235,13 @@ class Compiler(Arithmetic, Meetings, Proxies):
 
         def run(t):
             a = at(t)
-            m.generic(t, line, a, size, True)
+            if ends:
+                m.ends_at(line, a, size, ends(t))
+            else:
+                m.generic(t, line, a, size, True)
+                if w[0] == "atom":
+                    m.strong_read(t, a, acquire)
+                m.strong_write(t, a, release, True)
             old = m.load(t, a, size)
             v = vs[0](t) & mask(n)
             if name == "cas":

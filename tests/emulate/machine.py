@@ -6,7 +6,10 @@ what this thread does now (ISA 8.9, causality). `fenced[t]`: of these, what stan
 so that the async proxy sees it. A release hands both on, an acquire joins them, `fence.proxy.async` lets `fenced`
 catch up. An async access that meets bytes of a generic one that its thread has heard of and that is not fenced is an edge.
 """
+import random
+
 SHARED, PARAM, LOCAL, GLOBAL = 0x7000_0000_0000, 0x6000_0000_0000, 0x5000_0000_0000, 0x1000_0000_0000
+STORES = 16  # mbarriers at which stores of the kind st.async end, at most
 LEAST = 16  # bytes that a tensor copy of unknown size certainly touches, at the least
 
 
@@ -55,6 +58,7 @@ class Thread:
         self.met = None  # the token of its arrive at the cluster's barrier
         self.copies, self.groups = [], []  # cp.async: of the open group; groups that are committed
         self.local = {}
+        self.published, self.read = {}, {}  # by scope: clock at its last fence; what its strong reads met
 
     def release(self):
         c = self.clock.copy()
@@ -108,21 +112,24 @@ class Meeting:
     """One round of a named barrier."""
 
     def __init__(self, size):
-        self.came, self.clock, self.token = 0, Clock(size), Token()
+        self.came, self.clock, self.token, self.votes = 0, Clock(size), Token(), []
 
 
 class Machine:
-    def __init__(self, shape, cluster, most_steps):
+    def __init__(self, shape, cluster, most_steps, seed=0, stores=STORES):
         within = shape[0] * shape[1] * shape[2]
         self.shape, self.cluster, self.within = shape, cluster, within
         self.ranks = cluster[0] * cluster[1] * cluster[2]
         self.n = within * self.ranks
-        self.threads = [Thread(i, i // within, i % within, shape, self.n) for i in range(self.n)]
+        self.size = self.n + stores  # of a clock: a store that ends at an mbarrier is in no thread's program order
+        self.threads = [Thread(i, i // within, i % within, shape, self.size) for i in range(self.n)]
         self.of_warp = {}
         for t in self.threads:
             self.of_warp.setdefault(t.warp, []).append(t)
         self.bytes, self.mbarriers, self.meetings, self.warps = {}, {}, {}, {}
         self.variables = []  # (begin, end) of those in a CTA's shared memory
+        self.flags, self.slots = {}, {}  # address: what its last strong write carries; mbarrier: its place in a clock
+        self.random, self.rounds, self.pace = random.Random(seed) if seed else None, 0, {}
         self.history, self.edges, self.steps, self.changes, self.most = {}, set(), 0, 0, most_steps
 
     # ---- memory: bytes by address, 0 where nothing was written ----
@@ -160,6 +167,49 @@ class Machine:
         rank, offset = address & ~0xffffff, address & 0xffffff
         return next((rank + end for begin, end in self.variables if begin <= offset < end), address)
 
+    # ---- flags in memory: release and acquire patterns (ISA 8.8) ----
+
+    def reaches(self, scope, writer, reader):
+        return scope != "cta" or writer.rank == reader.rank
+
+    def publish(self, thread, scope):
+        self.changes += 1
+        thread.published[scope] = thread.release()
+
+    def strong_write(self, thread, address, release, more):
+        """release: its scope or None. more: an atomic carries on what is there."""
+        here = self.flags.get(address, []) if more else []
+        out = [(s, thread, c) for s, c in thread.published.items()]
+        if release:
+            out.append((release, thread, thread.release()))
+        self.flags[address] = here + out
+
+    def strong_read(self, thread, address, acquire):
+        for scope, writer, clock in self.flags.get(address, ()):
+            if self.reaches(scope, writer, thread):
+                if acquire and self.reaches(acquire, writer, thread):
+                    thread.clock.join(clock)
+                thread.read[id(clock)] = (writer, clock)
+
+    def fence_of_memory(self, thread, scope):
+        for key, (writer, clock) in list(thread.read.items()):
+            if self.reaches(scope, writer, thread):
+                thread.clock.join(clock)
+                del thread.read[key]
+        self.publish(thread, scope)
+
+    def ends_at(self, line, address, size, mbarrier):
+        """A generic store that is seen by those who wait for the mbarrier, and by nobody before."""
+        b = self.mbarrier(mbarrier)
+        slot = self.slots.setdefault(mbarrier, self.n + len(self.slots))
+        if slot >= self.size:
+            raise Ended("more mbarriers of stores than places in a clock")
+        self.history.setdefault(line, History(True)).add(address, size, slot, b.phase + 1)
+        b.coming.heard[slot] = b.phase + 1
+        b.tx -= size
+        self.changes += 1
+        b.step()
+
     # ---- copies whose size only the mbarrier tells ----
 
     def tensor_copy(self, thread, line, address, mbarrier):
@@ -177,7 +227,7 @@ class Machine:
 
     def mbarrier(self, address):
         if address not in self.mbarriers:
-            self.mbarriers[address] = Mbarrier(1, self.n)  # the text shows a part of a kernel
+            self.mbarriers[address] = Mbarrier(1, self.size)  # the text shows a part of a kernel
         return self.mbarriers[address]
 
     # ---- barriers ----
@@ -186,10 +236,11 @@ class Machine:
         """Threads that have not ended, of a CTA or (None) of all."""
         return sum(t.alive for t in self.threads if rank is None or t.rank == rank)
 
-    def come(self, thread, name, count, relaxed=False):
+    def come(self, thread, name, count, relaxed=False, vote=None):
         """name: (rank or None for the cluster, number). The token's result is what all have released."""
-        m = self.meetings.setdefault(name, Meeting(self.n))
+        m = self.meetings.setdefault(name, Meeting(self.size))
         m.came, m.need = m.came + 1, count
+        m.votes.append(vote)
         if not relaxed:
             m.clock.join(thread.release())
         self.changes += 1
@@ -199,7 +250,7 @@ class Machine:
     def try_meeting(self, name):
         m = self.meetings[name]
         if m.came >= (m.need if m.need is not None else self.alive(name[0])):
-            m.token.result, m.token.done = m.clock, True
+            m.token.result, m.token.done = (m.clock, m.votes), True
             del self.meetings[name]
 
     def gather(self, thread, pc, mask, value, finish, meets):
@@ -211,7 +262,7 @@ class Machine:
         if lanes <= set(here):
             token.result = finish({lane: v for lane, (_, v) in here.items()})
             if meets:
-                clock = Clock(self.n)
+                clock = Clock(self.size)
                 for t, _ in here.values():
                     clock.join(t.release())
                 for t, _ in here.values():
@@ -223,13 +274,17 @@ class Machine:
     # ---- the run ----
 
     def run(self, code):
+        still = False  # the last round changed nothing: the next one is of all threads
         while any(t.alive for t in self.threads):
             before = self.changes
             for t in self.threads:
                 t.asked = False
+            whole = still or not self.random
+            for t, length in [(t, 256) for t in self.threads] if whole else self.turns():
                 if t.alive:
-                    self.run_thread(t, code)
-            quiet = all(t.asked or t.wait and not t.wait.done for t in self.threads if t.alive)
+                    self.run_thread(t, code, length)
+            still = before == self.changes
+            quiet = whole and all(t.asked or t.wait and not t.wait.done for t in self.threads if t.alive)
             if before == self.changes and quiet and not self.help():
                 raise Ended("all threads wait")
 
@@ -244,8 +299,23 @@ class Machine:
             self.try_meeting(name)
         return any(t.wait and t.wait.done for t in self.threads)
 
-    def run_thread(self, t, code):
-        for _ in range(256):
+    def turns(self):
+        """Threads of one round and how far each goes: warps hurry or lag for some rounds, lanes in any order."""
+        if self.rounds % 16 == 0:
+            self.pace = {warp: self.random.choice((0.1, 0.5, 1)) for warp in self.of_warp}
+        self.rounds += 1
+        length, warps = self.random.choice((4, 32, 256)), list(self.of_warp)
+        self.random.shuffle(warps)
+        turns = []
+        for warp in warps:
+            if self.random.random() < self.pace[warp]:
+                lanes = self.of_warp[warp][:]
+                self.random.shuffle(lanes)
+                turns += [(t, length) for t in lanes]
+        return turns
+
+    def run_thread(self, t, code, length):
+        for _ in range(length):
             if t.wait:
                 if not t.wait.done:
                     return

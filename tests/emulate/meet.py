@@ -14,8 +14,8 @@ class Meetings:
         if w[1] == "warp":
             members, here = self.value(ops[0]), _[2]
             return (lambda t: m.gather(t, here, members(t) & mask(32), None, lambda v: v, True)), None
-        def heard(t, clock):
-            t.clock.join(clock)
+        def heard(t, result):
+            t.clock.join(result[0])
         if "cluster" in w:
             if "wait" in w:
                 return (lambda t: t.met or unmet()), heard
@@ -24,7 +24,14 @@ class Meetings:
                 t.met = m.come(t, (None, 0), None, "relaxed" in w)
             return run
         if "red" in w:
-            raise Unsupported("bar.red")
+            number, count = self.value(ops[1]), self.value(ops[2]) if len(ops) > 3 else None
+            vote, dst = self.value(ops[-1]), ops[0]
+            of = {"popc": sum, "and": lambda v: int(all(v)), "or": lambda v: int(any(v))}[next(x for x in w if x in ("popc", "and", "or"))]
+
+            def voted(t, result):
+                heard(t, result)
+                t.regs[dst] = of(result[1])
+            return (lambda t: m.come(t, (t.rank, number(t) & 15), count(t) if count else None, False, vote(t) & 1)), voted
         number, count = self.value(ops[0]), self.value(ops[1]) if len(ops) > 1 else None
 
         def run(t):
@@ -102,7 +109,7 @@ class Meetings:
         vs = [self.value(v) for v in rest]
         if what == "init":
             def run(t):
-                m.mbarriers[at(t)] = Mbarrier(vs[0](t), m.n)
+                m.mbarriers[at(t)] = Mbarrier(vs[0](t), m.size)
                 m.changes += 1
             return run
         if what == "inval":

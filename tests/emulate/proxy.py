@@ -10,6 +10,9 @@ class Proxies:
     def op_fence(self, line, w, ops, *_):
         if not w[2].startswith("async"):
             return lambda t: None
+        if w[2] == "async::generic" and "read" not in w[-2].split("::"):
+            # what the first half covers waits for the second; as much is believed of it as of a whole fence
+            return (lambda t: t.fence(("shared",))) if w[3] == "release" else lambda t: None
         if w[2] != "async":
             raise Unsupported("a fence of one direction")
         spaces = ("shared", "global") if len(w) == 3 else (w[3].split("::")[0],)
