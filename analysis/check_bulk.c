@@ -96,7 +96,7 @@ static uint8_t step_bulk(struct check_walk *w, uint32_t insn, uint8_t state)
 	case SYNC_BULK_WAIT:
 		return after_wait(state, wait_limit(w->unit, insn));
 	default:
-		return phase == PHASE_WAITED && e->releases ? 0 : state;
+		return phase == PHASE_WAITED && e->releases && e->fence == FENCE_NONE ? 0 : state;
 	}
 }
 

@@ -16,7 +16,7 @@ static bool publishes(const struct effect *e)
 		e->fence == FENCE_ASYNC_CLUSTER)
 		return true;
 	if (e->sync == SYNC_MEMORY && !e->ntouches)
-		return e->releases && e->cluster_scope;
+		return e->releases && e->fence == FENCE_NONE && e->cluster_scope;
 	return e->sync == SYNC_CLUSTER_ARRIVE; /* the first one publishes, or is reported */
 }
 

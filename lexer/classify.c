@@ -19,6 +19,14 @@ static uint32_t classify_access(const char *text, size_t size)
 	return contains(text, size, ".global") ? SEEN_MEMORY : SEEN_MEMORY | SEEN_SHARED;
 }
 
+/* The rule of thumb that a form nobody knows is judged by (ISA 8.6), for words that have no async form yet. */
+static uint32_t classify_new(const char *text, size_t size)
+{
+	return contains(text, size, ".async") && contains(text, size, "bulk")
+		       ? SEEN_ASYNC | SEEN_MEMORY | SEEN_SHARED
+		       : 0;
+}
+
 /* By the first word, and for the words with several lives by what follows (ISA 9.7.9, 9.7.13-16). */
 uint32_t lexer_classify(const char *text, size_t size)
 {
@@ -51,17 +59,17 @@ uint32_t lexer_classify(const char *text, size_t size)
 		return SEEN_SHARED | (!dot || contains(text, size, ".init") ? SEEN_ASYNC : 0);
 	case OP_ld:
 	case OP_st:
-		return classify_access(text, size);
+		return classify_access(text, size) | classify_new(text, size);
 	case OP_ldu:
 	case OP_atom:
 	case OP_red:
 	case OP_ldmatrix:
 	case OP_stmatrix:
 	case OP_discard:
-		return SEEN_MEMORY | SEEN_SHARED;
+		return SEEN_MEMORY | SEEN_SHARED | classify_new(text, size);
 	case OP_wmma:
 		return contains(text, size, ".mma.") ? 0 : SEEN_MEMORY | SEEN_SHARED;
 	default:
-		return 0;
+		return classify_new(text, size);
 	}
 }

@@ -41,6 +41,10 @@
 	not_war = "W" | "WA" | ("W" (follow \ "A") | "WA" (follow \ "R")) follow*;
 	plain_name = [A-VX-Za-z] follow* | not_war | [_$%] follow+;
 	dots    = dotword*;
+	/* none that begins as `.async' and `.bulk' do: those make an async access of any word */
+	calm    = "." ([A-Zc-z0-9_] [A-Za-z0-9_]* | "a" ([A-Za-rt-z0-9_] [A-Za-z0-9_]*)?
+		| "b" ([A-Za-tv-z0-9_] [A-Za-z0-9_]*)?) ("::" part)*;
+	calms   = calm*;
 	special = "%" follow+ ("." [a-z0-9]+)?;
 	num     = "-"? decimal | "-"? hexa | exact;
 	plain   = special | num;
@@ -385,9 +389,9 @@ again:
 			| "rem" | "ret" | "rsqrt" | "sad" | "selp" | "set" | "setp" | "shf" | "shfl" | "shl"
 			| "shr" | "sin" | "slct" | "sqrt" | "sub" | "subc" | "tanh" | "testp" | "trap" | "vote"
 			| "xor";
-		apart   = "." ("param" | "local" | "const") dots;
+		apart   = "." ("param" | "local" | "const") calms;
 		near    = (".volatile" | ".relaxed" | ".acquire" | ".release" | ".cta" | ".cluster")*
-			".shared" ("::cta" | "::cluster")? dots;
+			".shared" ("::cta" | "::cluster")? calms;
 		type     = "." [a-z] [a-z0-9]* [0-9] | ".pred"; /* no directive ends so */
 		declared = plain_name (blank* "<" blank* decimal blank* ">")?;
 		arguments = "(" blank* (element (blank* "," blank* element)*)? blank* ")";
@@ -428,9 +432,9 @@ again:
 		".param" blank+ (".align" blank+ decimal blank+)? type blank+ plain_name
 			("[" decimal "]")? blank* ";"
 					{ goto matched; }
-		guard? quiet dots blank* ";"
+		guard? quiet calms blank* ";"
 					{ goto instruction; }
-		guard? quiet dots blank+ operands blank* ";"
+		guard? quiet calms blank+ operands blank* ";"
 					{ goto instruction; }
 		guard? "mov" dots blank+ frees blank* ";"
 					{ goto instruction; }
@@ -440,7 +444,7 @@ again:
 					{ goto instruction; }
 		guard? ("ld" | "st") apart blank+ operands blank* ";"
 					{ goto instruction; }
-		guard? ("ld" | "st") ".global" dots blank+ operands blank* ";"
+		guard? ("ld" | "st") ".global" calms blank+ operands blank* ";"
 					{
 						n.memory++;
 						goto instruction;
