@@ -282,13 +282,84 @@ static bool is_way_to_other(const struct values *vs, const struct operand *o)
 	return to != NONE && from != NONE && to != from;
 }
 
+#define TAKEN_DEPTH 4
+
+/* The number was made by taking the address of a variable off, or a multiple of it; NONE. */
+static uint32_t taken_off(const struct values *vs, const struct operand *o, uint32_t depth)
+{
+	uint32_t node = trips_plain_node(vs, o);
+	const struct node *n = node == NONE || !depth ? NULL : &vs->ssa.nodes[node];
+	const struct insn *insn = n && n->kind == NODE_DEF && n->previous == NONE ? &vs->fn->insns[n->insn] : NULL;
+	const struct operand *s[3] = {NULL, NULL, NULL};
+	uint32_t variable;
+
+	for (uint32_t k = 0; insn && k < 3 && k + 1u < insn->count; k++)
+		s[k] = insn_source(vs->fn, insn, k);
+	switch (insn ? (uint32_t)insn->op : (uint32_t)OP_ret) {
+	case OP_neg:
+	case OP_not:
+		return variable_of(vs, s[0]);
+	case OP_mul:
+	case OP_mad:
+		variable = variable_of(vs, s[0]) != NONE ? variable_of(vs, s[0]) : variable_of(vs, s[1]);
+		return variable == NONE && insn->op == OP_mad ? taken_off(vs, s[2], depth - 1) : variable;
+	case OP_add:
+		variable = taken_off(vs, s[0], depth - 1);
+		return variable == NONE ? taken_off(vs, s[1], depth - 1) : variable;
+	case OP_sub:
+		variable = taken_off(vs, s[0], depth - 1);
+		return variable == NONE && variable_of(vs, s[0]) == NONE ? variable_of(vs, s[1]) : variable;
+	default:
+		return NONE;
+	}
+}
+
+static bool is_address(const struct value *v)
+{
+	return v->base == BASE_SYMBOL || v->base == BASE_DERIVED;
+}
+
+/* An address in one variable less that of another is anything, less its own how far apart they are. */
+static bool less(const struct operation *op, uint32_t variable, uint32_t off, struct value *v)
+{
+	if (off == NONE)
+		return false;
+	*v = variable == off ? range_top(op->type.bits) : any(op->type.bits);
+	return true;
+}
+
+/* The sum of an address and what was made by taking one off. */
+static bool is_distance(const struct operation *op, const struct value *a, const struct value *b, struct value *v)
+{
+	const struct values *vs = op->e.values;
+	const struct operand *x = insn_source(vs->fn, op->insn, 0), *y = insn_source(vs->fn, op->insn, 1);
+
+	if (is_address(a) && b->base == BASE_NUMBER)
+		return less(op, variable_of(vs, x), taken_off(vs, y, TAKEN_DEPTH), v);
+	return is_address(b) && a->base == BASE_NUMBER && less(op, variable_of(vs, y), taken_off(vs, x, TAKEN_DEPTH), v);
+}
+
+/* The same of a product: an address by a number, and an address. */
+static bool is_distance_of_product(const struct operation *op, struct value *v)
+{
+	const struct values *vs = op->e.values;
+	const struct operand *s[3];
+	struct value to = operation_source(op, 2);
+	uint32_t off;
+
+	for (uint32_t k = 0; k < 3; k++)
+		s[k] = insn_source(vs->fn, op->insn, k);
+	off = variable_of(vs, s[0]);
+	return is_address(&to) && less(op, variable_of(vs, s[2]), off == NONE ? variable_of(vs, s[1]) : off, v);
+}
+
 static bool goes_elsewhere(const struct operation *op, const struct value *a, const struct value *b)
 {
 	const struct values *vs = op->e.values;
 
-	return (b->base == BASE_NUMBER && (a->base == BASE_SYMBOL || a->base == BASE_DERIVED) &&
+	return (b->base == BASE_NUMBER && is_address(a) &&
 		       is_way_to_other(vs, insn_source(vs->fn, op->insn, 1))) ||
-	       (a->base == BASE_NUMBER && (b->base == BASE_SYMBOL || b->base == BASE_DERIVED) &&
+	       (a->base == BASE_NUMBER && is_address(b) &&
 		       is_way_to_other(vs, insn_source(vs->fn, op->insn, 0)));
 }
 
@@ -335,6 +406,8 @@ struct value operation_arithmetic(const struct operation *op)
 			return v;
 		if (goes_elsewhere(op, &a, &b))
 			return any(op->type.bits);
+		if (is_distance(op, &a, &b, &v))
+			return v;
 		if (op->type.bits == 32 && !insn_has(op->insn, MOD_sat) && sum_of_form(op, &v)) {
 			b = sum(op, &a, &b);
 			return range_meet(&b, &v, 32);
@@ -359,7 +432,7 @@ struct value operation_arithmetic(const struct operation *op)
 	case OP_mul:
 		return product(op, &a, &b);
 	case OP_mad:
-		return evaluate_mad(op, &a, &b);
+		return is_distance_of_product(op, &v) ? v : evaluate_mad(op, &a, &b);
 	case OP_shl:
 		b = range_unsigned(&b, 32);
 		if (op->type.bits == 32 && b.lo == b.hi && b.lo > 0 && b.lo < 32 &&
