@@ -447,11 +447,6 @@ static struct value negate(const struct value *v, uint32_t bits)
 	return out;
 }
 
-static bool is_address(const struct value *v)
-{
-	return v->base == BASE_SYMBOL || v->base == BASE_DERIVED;
-}
-
 struct value range_sub(const struct value *a, const struct value *b, uint32_t bits)
 {
 	if (range_is_empty(a) || range_is_empty(b))
@@ -468,10 +463,10 @@ struct value range_sub(const struct value *a, const struct value *b, uint32_t bi
 	}
 	struct value minus = negate(b, bits);
 	/* how far one variable is from another says nothing of where either is */
-	struct value from = is_address(a) && is_address(b) ? as_number(a, bits) : *a;
+	struct value from = range_is_address(a) && range_is_address(b) ? as_number(a, bits) : *a;
 	struct value out = range_add(&from, &minus, bits);
 
-	out.is_peer |= is_address(b) && a->is_peer != b->is_peer;
+	out.is_peer |= range_is_address(b) && a->is_peer != b->is_peer;
 	return out;
 }
 

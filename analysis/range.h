@@ -22,6 +22,12 @@ static inline struct value range_constant(int64_t c)
 struct value range_span(int64_t lo, int64_t hi, uint64_t stride);
 struct value range_top(uint32_t bits);
 
+/* In a variable, or counted from an aligned place in one. */
+static inline bool range_is_address(const struct value *v)
+{
+	return v->base == BASE_SYMBOL || v->base == BASE_DERIVED;
+}
+
 static inline bool range_is_empty(const struct value *v)
 {
 	return v->base == BASE_EMPTY;

@@ -314,11 +314,6 @@ static uint32_t taken_off(const struct values *vs, const struct operand *o, uint
 	}
 }
 
-static bool is_address(const struct value *v)
-{
-	return v->base == BASE_SYMBOL || v->base == BASE_DERIVED;
-}
-
 /* An address in one variable less that of another is anything, less its own how far apart they are. */
 static bool less(const struct operation *op, uint32_t variable, uint32_t off, struct value *v)
 {
@@ -334,9 +329,9 @@ static bool is_distance(const struct operation *op, const struct value *a, const
 	const struct values *vs = op->e.values;
 	const struct operand *x = insn_source(vs->fn, op->insn, 0), *y = insn_source(vs->fn, op->insn, 1);
 
-	if (is_address(a) && b->base == BASE_NUMBER)
+	if (range_is_address(a) && b->base == BASE_NUMBER)
 		return less(op, variable_of(vs, x), taken_off(vs, y, TAKEN_DEPTH), v);
-	return is_address(b) && a->base == BASE_NUMBER && less(op, variable_of(vs, y), taken_off(vs, x, TAKEN_DEPTH), v);
+	return range_is_address(b) && a->base == BASE_NUMBER && less(op, variable_of(vs, y), taken_off(vs, x, TAKEN_DEPTH), v);
 }
 
 /* The same of a product: an address by a number, and an address. */
@@ -350,16 +345,16 @@ static bool is_distance_of_product(const struct operation *op, struct value *v)
 	for (uint32_t k = 0; k < 3; k++)
 		s[k] = insn_source(vs->fn, op->insn, k);
 	off = variable_of(vs, s[0]);
-	return is_address(&to) && less(op, variable_of(vs, s[2]), off == NONE ? variable_of(vs, s[1]) : off, v);
+	return range_is_address(&to) && less(op, variable_of(vs, s[2]), off == NONE ? variable_of(vs, s[1]) : off, v);
 }
 
 static bool goes_elsewhere(const struct operation *op, const struct value *a, const struct value *b)
 {
 	const struct values *vs = op->e.values;
 
-	return (b->base == BASE_NUMBER && is_address(a) &&
+	return (b->base == BASE_NUMBER && range_is_address(a) &&
 		       is_way_to_other(vs, insn_source(vs->fn, op->insn, 1))) ||
-	       (a->base == BASE_NUMBER && is_address(b) &&
+	       (a->base == BASE_NUMBER && range_is_address(b) &&
 		       is_way_to_other(vs, insn_source(vs->fn, op->insn, 0)));
 }
 

@@ -75,9 +75,9 @@ struct fencepost_options {
 	/* Called after each function with the bytes of text that are done; NULL: not called. */
 	void (*progress)(size_t done, size_t total, void *context);
 	void *progress_context;
-	/* Only the text and `edges_left` are asked for: fences that are there are not judged, no rule is asked but those
-	 * of missing fences, and assumptions that rule nothing out but loads are not told; so a kernel's verdict says
-	 * nothing of them. With mutate it counts as 0. */
+	/* Only the text and `edges_left` are asked for: fences that are there are not judged, no rule is asked but those of
+	 * missing fences, and findings, assumptions and the verdict of a kernel say nothing of the rest. With mutate it
+	 * counts as 0. */
 	uint8_t text_only;
 };
 
