@@ -76,7 +76,7 @@ enum sync_kind {
 	SYNC_MBAR_INIT,
 	SYNC_MBAR_INVAL,
 	SYNC_MBAR_ARRIVE,    /* mbarrier.arrive/arrive_drop (with or without expect_tx): release unless `relaxed`; mbarrier_operand; `remote`: may be a peer's */
-	SYNC_MBAR_EXPECT,    /* mbarrier.expect_tx / complete_tx: no hand-off */
+	SYNC_MBAR_EXPECT,    /* mbarrier.expect_tx / complete_tx: relaxed, a hand-off behind a fence alone; mbarrier_operand, `remote` */
 	SYNC_MBAR_WAIT,      /* mbarrier.test_wait/try_wait: acquire unless `relaxed` */
 	SYNC_CPASYNC_COMMIT, /* cp.async.commit_group */
 	SYNC_CPASYNC_WAIT,   /* cp.async.wait_group N (count_operand) / wait_all (`all`) */

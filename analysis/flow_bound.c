@@ -13,6 +13,9 @@
 
 enum heard { HEARD_BAR, HEARD_CLUSTER, HEARD_WARP, HEARD_MBAR, HEARD_MEMORY, HEARD_COUNT };
 
+/* A fence in front of a relaxed arrive, or behind a relaxed wait, stands for it. */
+#define LEANING (1 << HEARD_MEMORY | 1 << HEARD_MBAR | 1 << HEARD_CLUSTER)
+
 struct bound {
 	struct flow_setup *s;
 	uint64_t *in;	     /* own and foreign, by block */
@@ -37,7 +40,9 @@ static uint32_t heard_at(const struct sync_site *site)
 	case SYNC_WARP:
 		return 1 << HEARD_WARP;
 	case SYNC_MEMORY:
-		return 1 << HEARD_MEMORY;
+		return site->leans ? LEANING : 1 << HEARD_MEMORY;
+	case SYNC_NONE:
+		return site->leans ? LEANING : 1 << HEARD_MBAR;
 	default:
 		return 1 << HEARD_MBAR;
 	}

@@ -103,7 +103,8 @@ static void events_of_insn(
 	*next_access = end;
 	if (s->complete && s->complete[i].n)
 		event_add(s, list, (struct event){.insn = i, .kind = EVENT_COMPLETE});
-	if (e->fence != FENCE_NONE)
+	/* the half that acquires settles what it acquires itself, behind a relaxed wait */
+	if (e->fence != FENCE_NONE && e->fence != FENCE_GENERIC_ACQUIRE)
 		event_add(s, list, (struct event){.insn = i, .kind = EVENT_FENCE});
 	for (uint32_t k = first; k < end; k++)
 		if (v[k].proxy == PROXY_GENERIC && has_facts(s, k))
@@ -115,6 +116,8 @@ static void events_of_insn(
 		event_add(s, list, (struct event){.insn = i, .kind = EVENT_RELEASE, .arg = site});
 	if (site != NONE && s->handoffs.sites[site].acquires)
 		event_add(s, list, (struct event){.insn = i, .kind = EVENT_ACQUIRE, .arg = site});
+	if (e->fence == FENCE_GENERIC_ACQUIRE)
+		event_add(s, list, (struct event){.insn = i, .kind = EVENT_FENCE});
 	for (uint32_t k = first; k < end; k++)
 		if (v[k].proxy == PROXY_ASYNC && s->facts.row[k])
 			event_add(

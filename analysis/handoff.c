@@ -3,7 +3,8 @@
  * In: effects, CFG and values of a unit. Out: the sites that release or acquire and their pairs.
  *
  * Barriers pair by id and by barrier_meet() (pair_barriers.c); mbarrier arrives pair with the waits
- * whose object may be the same (pair_mbarriers.c); releases through memory pair with every acquire through memory. A pair is dropped
+ * whose object may be the same (pair_mbarriers.c); releases through memory pair with every acquire through memory;
+ * where one of a pair is relaxed, the fences that it leans on stand in its place (pair_leaning.c). A pair is dropped
  * only when the same order certainly runs through a barrier of all threads that lies between
  * (phases), or under a named assumption. Invariant: a pair that is missing cannot happen.
  */
@@ -16,10 +17,10 @@
 
 static bool carries(const struct pairing *p, const struct effect *e)
 {
-	if (e->relaxed && (e->sync == SYNC_CLUSTER_ARRIVE || e->sync == SYNC_MBAR_ARRIVE))
-		return p->release_fence;
-	if (e->relaxed && (e->sync == SYNC_CLUSTER_WAIT || e->sync == SYNC_MBAR_WAIT))
-		return p->acquire_fence;
+	if (pair_is_relaxed(e))
+		return e->sync == SYNC_MBAR_WAIT ? p->acquire_fence : p->release_fence;
+	if (pair_is_half(e))
+		return p->relaxed;
 	switch ((enum sync_kind)e->sync) {
 	case SYNC_BAR:
 	case SYNC_BAR_ARRIVE:
@@ -91,18 +92,16 @@ static struct sync_site *site_add(struct pairing *p, uint32_t insn, uint32_t blo
 	return &p->h->sites[p->h->n - 1];
 }
 
-/* A fence of its own, with no access: what a relaxed arrive or wait can lean on (ISA 8.7.3). */
 static void find_fences(struct pairing *p)
 {
 	const struct ids *active = &p->unit->cfg.active;
 
 	for (uint32_t k = 0; k < active->n; k++) {
 		const struct effect *e = p->unit->effects[active->v[k]];
-		bool lone = e->sync == SYNC_MEMORY && !e->ntouches;
 
-		p->release_fence |= (lone && e->releases) || e->fence == FENCE_GENERIC_RELEASE ||
-				    e->fence == FENCE_GENERIC_RELEASE_READ;
-		p->acquire_fence |= (lone && e->acquires) || e->fence == FENCE_GENERIC_ACQUIRE;
+		p->relaxed |= pair_is_relaxed(e);
+		p->release_fence |= pair_leans_release(e);
+		p->acquire_fence |= pair_leans_acquire(e);
 	}
 }
 
@@ -151,19 +150,22 @@ static void collect(struct pairing *p)
 
 			s->self = self;
 			s->kind = e->sync;
+			s->leans = p->relaxed && (pair_leans_release(e) || pair_leans_acquire(e));
 			s->releases = self || e->releases || e->sync == SYNC_BAR ||
 				      e->sync == SYNC_BAR_ARRIVE || e->sync == SYNC_WARP ||
 				      e->sync == SYNC_CPASYNC_ARRIVE ||
-				      e->sync == SYNC_MBAR_ARRIVE || e->sync == SYNC_CLUSTER_ARRIVE;
+				      e->sync == SYNC_MBAR_ARRIVE || e->sync == SYNC_MBAR_EXPECT ||
+				      e->sync == SYNC_CLUSTER_ARRIVE || pair_leans_release(e);
 			s->acquires = e->acquires || e->sync == SYNC_BAR || e->sync == SYNC_WARP ||
-				      e->sync == SYNC_MBAR_WAIT || e->sync == SYNC_CLUSTER_WAIT;
+				      e->sync == SYNC_MBAR_WAIT || e->sync == SYNC_CLUSTER_WAIT ||
+				      pair_leans_acquire(e);
 			s->cp_async = e->sync == SYNC_CPASYNC_ARRIVE;
 			s->full = takes_all(unit, i);
 			s->resets = s->full;
 			s->warp = takes_warp(unit, i);
 			s->crosses = self || e->sync == SYNC_CLUSTER_ARRIVE ||
 				     e->sync == SYNC_CLUSTER_WAIT || e->remote ||
-				     (e->sync == SYNC_MEMORY && e->cluster_scope);
+				     ((e->sync == SYNC_MEMORY || pair_is_half(e)) && e->cluster_scope);
 			p->h->site_of[i] = p->h->n - 1;
 		}
 		if (block->exits && !block->aborts) {
@@ -220,13 +222,13 @@ static uint32_t arrive_before(const struct handoffs *h, const struct barrier_gro
 }
 
 /* An arrive.relaxed publishes nothing, so what its thread left pending is in no partner's set. */
-static bool all_arrives_release(const struct unit *unit, const struct handoffs *h)
+static bool all_arrives_release(const struct unit *unit)
 {
 	for (uint32_t k = 0; k < unit->cfg.active.n; k++) {
 		uint32_t i = unit->cfg.active.v[k];
 
 		if (unit->effects[i]->sync == SYNC_CLUSTER_ARRIVE && unit->cfg.block_of[i] != NONE &&
-			h->site_of[i] == NONE)
+			unit->effects[i]->relaxed)
 			return false;
 	}
 	return true;
@@ -250,7 +252,7 @@ static void pair_cluster(struct pairing *p)
 	}
 	if (!g.n)
 		return;
-	tight &= all_arrives_release(unit, h);
+	tight &= all_arrives_release(unit);
 	g.meet = ARENA_NEW(unit->arena, uint64_t, (size_t)g.n * ((g.n + 63) / 64));
 	barrier_meet(unit, &g);
 	for (uint32_t w = 0; w < h->n; w++) {
@@ -428,6 +430,7 @@ void handoff_pair(struct unit *unit, struct handoffs *h)
 		pair_barriers(&p);
 		pair_cluster(&p);
 		pair_mbarriers(&p);
+		pair_leaning(&p);
 		pair_warps(&p);
 		pair_memory(&p);
 		pair_phases(&p);

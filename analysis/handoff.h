@@ -19,6 +19,7 @@ struct sync_site {
 	bool cp_async;   /* publishes the thread's own cp.async data and nothing else */
 	bool self;       /* st.async, red.async: publishes what it writes itself, at its mbarrier */
 	bool is_exit;
+	bool leans;      /* a fence that a relaxed arrive may lean on behind it, or a relaxed wait in front of it */
 	bool warp;       /* all lanes of a warp pass here before any of them goes on */
 	bool unknown;    /* barrier id or mbarrier address not known */
 	uint32_t barrier; /* bar and barrier: number of its id, the same for equal ids; else NONE */

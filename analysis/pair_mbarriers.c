@@ -207,7 +207,7 @@ void pair_mbarriers(struct pairing *p)
 
 	for (uint32_t r = 0; r < h->n && waits.n; r++) {
 		const struct sync_site *site = &h->sites[r];
-		bool arrives = site->kind == SYNC_MBAR_ARRIVE ||
+		bool arrives = site->kind == SYNC_MBAR_ARRIVE || site->kind == SYNC_MBAR_EXPECT ||
 			       site->kind == SYNC_CPASYNC_ARRIVE || site->self;
 
 		if (!arrives || !site->releases || budget_spent(p->unit->budget))

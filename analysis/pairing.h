@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work in progress of handoff_pair(), shared by handoff.c, pair_arms.c, pair_barriers.c, barrier_uses.c, pair_mbarriers.c, pair_exits.c and phases.c;
+/* Work in progress of handoff_pair(), shared by handoff.c, pair_arms.c, pair_barriers.c, barrier_uses.c, pair_mbarriers.c, pair_leaning.c, pair_exits.c and phases.c;
  * nothing else includes it. */
 #pragma once
 
@@ -12,7 +12,8 @@ struct pairing {
 		uint32_t *v, n, cap;
 	} *to;        /* by release site */
 	uint32_t cap; /* of sites */
-	bool release_fence, acquire_fence; /* a relaxed form after / before one carries what it orders */
+	bool relaxed; /* some arrive or wait is */
+	bool release_fence, acquire_fence; /* on which one could lean */
 };
 
 enum barrier_id_kind { ID_CONSTANT, ID_NUMBER /* value number of a register */ };
@@ -40,6 +41,30 @@ static inline bool barrier_ids_meet(const struct barrier_id *a, const struct bar
 	return !barrier_same_id(a, b) && a->lo <= b->hi && b->lo <= a->hi && !(a->apart >> b->use & 1);
 }
 
+/* It orders nothing by itself: with a fence in front of an arrive, or behind a wait, that fence does (ISA 8.7.3). */
+static inline bool pair_is_relaxed(const struct effect *e)
+{
+	return e->sync == SYNC_MBAR_EXPECT ||
+	       (e->relaxed && (e->sync == SYNC_CLUSTER_ARRIVE || e->sync == SYNC_MBAR_ARRIVE || e->sync == SYNC_MBAR_WAIT));
+}
+
+static inline bool pair_is_half(const struct effect *e)
+{
+	return e->fence == FENCE_GENERIC_RELEASE || e->fence == FENCE_GENERIC_RELEASE_READ || e->fence == FENCE_GENERIC_ACQUIRE;
+}
+
+/* Fences of their own, with no access. */
+static inline bool pair_leans_release(const struct effect *e)
+{
+	return (e->sync == SYNC_MEMORY && !e->ntouches && e->releases) || e->fence == FENCE_GENERIC_RELEASE ||
+	       e->fence == FENCE_GENERIC_RELEASE_READ;
+}
+
+static inline bool pair_leans_acquire(const struct effect *e)
+{
+	return (e->sync == SYNC_MEMORY && !e->ntouches && e->acquires) || e->fence == FENCE_GENERIC_ACQUIRE;
+}
+
 void pair_add(struct pairing *, uint32_t release, uint32_t acquire);
 /* Barrier instructions with those that may be of one barrier. */
 void pair_barriers(struct pairing *);
@@ -47,6 +72,8 @@ void pair_barriers(struct pairing *);
 void barriers_part_uses(struct pairing *, struct barriers *);
 /* Arrives with the waits whose mbarrier object may be the same. */
 void pair_mbarriers(struct pairing *);
+/* What relaxed arrives and waits hand over at the fences around them. */
+void pair_leaning(struct pairing *);
 /* Threads that leave early count as arrived at the barriers of all threads. */
 void pair_exits(struct pairing *);
 /* Branches that each CTA takes one way only: the blocks to which they lead (pair_arms.c). */

@@ -198,6 +198,23 @@ class Machine:
                 del thread.read[key]
         self.publish(thread, scope)
 
+    def handed_over(self, thread, relaxed):
+        """By an arrive: a relaxed one hands over what its thread's last fences have, towards other CTAs not that of the CTA alone."""
+        if not relaxed:
+            return thread.release()
+        c = Clock(self.size)
+        for scope, published in thread.published.items():
+            if scope != "cta" or self.ranks == 1:
+                c.join(published)
+        return c
+
+    def hear(self, thread, clock, relaxed):
+        """By a wait: behind a relaxed one a fence of this CTA acquires it, if that is the only CTA."""
+        if not relaxed:
+            thread.clock.join(clock)
+        elif self.ranks == 1:
+            thread.read[id(clock)] = (thread, clock)
+
     def ends_at(self, line, address, size, mbarrier):
         """A generic store that is seen by those who wait for the mbarrier, and by nobody before."""
         b = self.mbarrier(mbarrier)
@@ -241,8 +258,7 @@ class Machine:
         m = self.meetings.setdefault(name, Meeting(self.size))
         m.came, m.need = m.came + 1, count
         m.votes.append(vote)
-        if not relaxed:
-            m.clock.join(thread.release())
+        m.clock.join(self.handed_over(thread, relaxed))
         self.changes += 1
         self.try_meeting(name)
         return m.token

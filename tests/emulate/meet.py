@@ -120,11 +120,12 @@ class Meetings:
             def run(t):
                 b = m.mbarrier(at(t))
                 b.tx += sign * vs[0](t)
+                b.coming.join(m.handed_over(t, True))
                 m.changes += 1
                 b.step()
             return run
         if what in ("arrive", "arrive_drop"):
-            expect = "expect_tx" in w
+            expect, relaxed = "expect_tx" in w, "relaxed" in w
 
             def run(t):
                 b = m.mbarrier(at(t))
@@ -133,7 +134,7 @@ class Meetings:
                 b.tx += vs[0](t) if expect else 0
                 b.pending -= 1 if expect or not vs else vs[0](t)
                 b.count -= what == "arrive_drop"
-                b.coming.join(t.release())
+                b.coming.join(m.handed_over(t, relaxed))
                 m.changes += 1
                 b.step()
             return run
@@ -147,6 +148,6 @@ class Meetings:
                 if not over:
                     return ASKS
                 m.changes += 1
-                t.clock.join(b.last)
+                m.hear(t, b.last, "relaxed" in w)
             return run
         raise Unsupported("mbarrier." + what)

@@ -181,7 +181,7 @@ static const struct row rows[] = {
 		"st.shared.u32 [tile], 1;\n" RELEASE_HALF CLUSTER ACQUIRE_HALF PEER_COPY "ret;", "", ""},
 	{"the acquire half alone is nothing",
 		"st.shared.u32 [tile], 1;\nfence.acq_rel.cluster;\n" CLUSTER ACQUIRE_HALF PEER_COPY "ret;",
-		"1>7b", "1|3,7 w4|7"},
+		"1>7b", "1|2,7 w4|7"},
 	{"the release half alone is weak between CTAs",
 		"st.shared.u32 [tile], 1;\n" RELEASE_HALF CLUSTER PEER_COPY "ret;", "1>6fcw", "w4|6"},
 	{"a full fence behind the cluster barrier covers the peer's bytes",

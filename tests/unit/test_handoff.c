@@ -68,10 +68,10 @@ static const struct row rows[] = {
 		"mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [full];\n"
 		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;\n@!%p1 bra W;\nret;",
 		""},
-	{"... unless a fence stands before it",
+	{"... a fence before it does, in its place",
 		"fence.acq_rel.cta;\nmbarrier.arrive.relaxed.cta.shared::cta.b64 _, [full];\n"
 		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;\n@!%p1 bra W;\nret;",
-		"2>4"},
+		"1>4"},
 	{"what goes through a later barrier of all threads is not paired before it",
 		"mbarrier.arrive.shared::cta.b64 _, [full];\nbar.sync 0;\n"
 		"W:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [full], 0;\n@!%p1 bra W;\nret;",
