@@ -127,13 +127,28 @@ static void set_says(const struct value *v, struct residue_form *f)
 	f->set_assumptions = v->assumptions;
 }
 
+/* All ways bring an address, or none does: numbers and offsets in a variable say nothing together, and of an
+ * address that is taken for a number the low bits are not those of its offset. */
+static bool joins_alike(const struct values *vs, const struct node *n, bool is_address)
+{
+	for (uint32_t k = 0; k < vs->cfg->blocks[n->block].pred.n; k++) {
+		uint32_t input = vs->ssa.inputs[n->input + k];
+
+		if (input >= vs->nsolved || (!range_is_empty(value_at(vs, input)) &&
+						    (value_at(vs, input)->base == BASE_SYMBOL) != is_address))
+			return false;
+	}
+	return true;
+}
+
 static struct residue_form form_of(const struct values *vs, uint32_t node)
 {
 	const struct node *n = &vs->ssa.nodes[node];
 	const struct value *v = value_at(vs, node);
 	const struct insn *insn =
 		n->kind == NODE_DEF && n->previous == NONE ? &vs->fn->insns[n->insn] : NULL;
-	struct residue_form f = {.kind = n->kind == NODE_PHI ? FORM_JOIN : FORM_NONE,
+	struct residue_form f = {.kind = n->kind == NODE_PHI && joins_alike(vs, n, v->base == BASE_SYMBOL) ? FORM_JOIN
+													    : FORM_NONE,
 		.width = vs->fn->regs[n->reg].bits,
 		.most = 64,
 		.is_address = v->base == BASE_SYMBOL};
