@@ -146,6 +146,7 @@ static uint8_t count_operand(const struct insn *insn, const struct form *form)
 	return operand_or_none(insn, form->count);
 }
 
+/* An atom or red that names no scope is of the GPU (ISA 9.7.13.5); what else orders memory must name one. */
 static bool beyond_cta(const struct insn *insn)
 {
 	static const bool wide[MOD_COUNT] = {[MOD_cluster] = true,
@@ -158,7 +159,7 @@ static bool beyond_cta(const struct insn *insn)
 	for (uint32_t i = 0; i < insn->nmods; i++)
 		if (wide[insn->mods[i]])
 			return true;
-	return false;
+	return (insn->op == OP_atom || insn->op == OP_red) && !insn_has(insn, MOD_cta);
 }
 
 /* An arrive on a shared::cluster or generic address may be on a peer's barrier. */
