@@ -409,6 +409,7 @@ static void rewrite_accesses(struct params *p)
 			(insn->op == OP_ld && !may_load(p, slot, insn_operand(p->fn, insn, 0))))
 			continue;
 		become_reg(m, reg_of(p, slot));
+		m->formal = p->fn->symbols[s].kind != SYMBOL_VAR;
 		insn->op = (uint16_t)OP_LINK_MOV;
 	}
 }

@@ -369,7 +369,7 @@ static void forbid(struct points *points, uint32_t from, uint32_t to)
 static bool passes_argument(const struct function *fn, const struct insn *insn)
 {
 	if (insn->op == OP_LINK_MOV)
-		return true;
+		return !insn_operand(fn, insn, 0)->formal && !insn_operand(fn, insn, 1)->formal;
 	if (insn->op != OP_ld && insn->op != OP_st)
 		return false;
 	const struct operand *mem = insn_operand(fn, insn, insn->op == OP_ld ? 1 : 0);

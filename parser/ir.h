@@ -86,6 +86,7 @@ struct operand {
 	uint8_t special;   /* enum special_register */
 	bool negated : 1;  /* !p, or -r / -sym in the rare places that allow it */
 	bool indexed : 1;  /* MEM: var[r]: child 0 is SYMBOL, child 1 the index REG (byte offset), then the rest */
+	bool formal : 1;   /* REG that linking has put in the place of a function's own parameter or result */
 	bool wide : 1;     /* `offset` is 1 + its index in function->wide_offsets */
 	char component;    /* 'x' 'y' 'z' 'w' 'r' 'g' 'b' 'a', or 0 */
 	union {
