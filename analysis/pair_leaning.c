@@ -128,6 +128,7 @@ static void replace(struct leaning *l, uint32_t release)
 	}
 	for (uint32_t f = bits_next(l->behind[release], 0); f != NONE;
 		f = bits_next(l->behind[release], f + 1)) {
+		h->sites[f].crosses |= h->sites[release].crosses; /* whatever scope it names */
 		h->sites[f].unknown |= h->sites[release].unknown;
 		pair_with(l, f, &heard);
 	}
