@@ -127,13 +127,14 @@ static bool put_by_other(const struct values *vs, struct stage_sum *sum, uint32_
 	       add_sum(sum, &by, factor);
 }
 
-/* The sum without one phi of it, which the sum that is zero gives by others. */
+/* The sum without one phi of it, which the sum that is zero gives by others. False: it is as it was. */
 static bool take_out(
 	const struct values *vs, struct stage_sum *sum, uint32_t phi, const struct stage_sum *zero)
 {
 	for (uint32_t i = 0; i < zero->n; i++) {
 		uint32_t other = zero->terms[i].node, f = zero->terms[i].factor;
 		int64_t step = step_of(vs, phi);
+		struct stage_sum without = *sum; /* too many terms may be found half-way */
 
 		if (f != 1 && f != UINT32_MAX) /* its own inverse */
 			continue;
@@ -141,9 +142,12 @@ static bool take_out(
 			(!step || vs->ssa.nodes[other].kind != NODE_PHI ||
 				vs->ssa.nodes[other].block != vs->ssa.nodes[phi].block ||
 				(step_of(vs, other) != step && step_of(vs, other) != -step) ||
-				!put_by_other(vs, sum, phi, other)))
+				!put_by_other(vs, &without, phi, other)))
 			continue;
-		return add_sum(sum, zero, 0 - *factor_of(sum, other) * f);
+		if (!add_sum(&without, zero, 0 - *factor_of(&without, other) * f))
+			continue;
+		*sum = without;
+		return true;
 	}
 	return false;
 }
