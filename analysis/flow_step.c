@@ -106,6 +106,11 @@ static void do_fence(
 			bits_and_either(
 				now->foreign, now->foreign_if[under], now->foreign_if[other]);
 		}
+		/* and what no thread has pending, none has that satisfies another one */
+		for (uint32_t l = 0; l < s->nliterals; l++) {
+			bits_and(now->own_if[l], now->own);
+			bits_and(now->foreign_if[l], now->foreign);
+		}
 	}
 }
 
